@@ -11,8 +11,9 @@ import (
 // Limits in bytes for files of each kind: many times the usual size, and little enough to be held in memory several
 // times.
 const (
-	YAML   int64 = 256 << 10 // a scenario, a compose file, a Kubernetes workload
-	Config int64 = 1 << 20   // redis.conf, a systemd unit
+	YAML    int64 = 256 << 10 // a document: a scenario, a compose file, a Kubernetes object
+	Config  int64 = 1 << 20   // redis.conf
+	Objects int64 = 4 << 20   // all Kubernetes objects of an operator
 )
 
 // Line is the limit in bytes for a line of a file of any length.

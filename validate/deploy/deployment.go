@@ -25,14 +25,15 @@ func (d *Deployment) assemble(o Options) error {
 		}
 	}
 	var kubernetes, compose []document
+	var engine []container
 	for _, doc := range d.documents {
 		switch {
 		case dig(doc.root, "services") != nil && doc.root["kind"] == nil:
 			compose = append(compose, doc)
-		case text(doc.root, "kind") != "" && text(doc.root, "kind") != "CustomResourceDefinition":
+		case text(doc.root, "kind") != "":
 			kubernetes = append(kubernetes, doc)
 		case dig(doc.root, "HostConfig") != nil:
-			d.Servers = append(d.Servers, readInspect(doc))
+			engine = append(engine, doc.inspected())
 		default:
 			d.unreadable(doc.at(), "not understood: this document; it could start any server: "+Wanted)
 		}
@@ -40,8 +41,11 @@ func (d *Deployment) assemble(o Options) error {
 	for _, doc := range compose {
 		d.Servers = append(d.Servers, d.readCompose(doc, compose)...)
 	}
+	d.Servers = append(d.Servers, d.containers(engine)...)
 	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
+	const which, instead = "not understood: which of these %s runs a server of locks; any could", ": give docker inspect of " +
+		"its container"
 	switch {
 	case len(kubernetes) > 0 && len(found) == 0:
 		what, at := "which of these objects runs a server of locks; any could", kubernetes[0].at("kind")
@@ -55,7 +59,9 @@ func (d *Deployment) assemble(o Options) error {
 			"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)")
 	case len(compose) > 0 && len(d.Servers)+len(d.unread) == 0:
 		d.unreadable(compose[0].at("services"),
-			"not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
+			fmt.Sprintf(which, "services")+instead)
+	case len(engine) > 0 && len(d.Servers)+len(d.unread) == 0:
+		d.unreadable(engine[0].place, fmt.Sprintf(which, "containers")+instead)
 	}
 	return d.settingsOnly(o)
 }

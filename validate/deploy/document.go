@@ -11,39 +11,73 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"example.org/lockproof/internal/input"
 	"example.org/lockproof/internal/input/yamlfile"
 	"example.org/lockproof/validate/settings"
 )
 
 // document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.
 type document struct {
-	file string
-	body ast.Node
-	path []any // of an item of a List
-	root map[string]any
+	file  string
+	above int // lines of the file before it
+	body  ast.Node
+	path  []any // of an item of a List
+	root  map[string]any
 }
 
-func readDocuments(file string, data []byte) (documents []document, err error) {
-	tree, wrong := yamlfile.Parse(data)
+// mostDocuments bounds the documents of a file. Each is parsed by itself.
+const mostDocuments = 2000
+
+var (
+	documentLine = regexp.MustCompile(`(?m)^---(?:[ \t].*)?$`)
+	// definition is an object that only describes a kind. Those of an operator are longer than all its other objects.
+	definition = regexp.MustCompile(`(?m)^kind: CustomResourceDefinition\s*$`)
+)
+
+func readDocuments(file, text string) (documents []document, err error) {
+	begins := documentLine.FindAllStringIndex(text, mostDocuments+1)
+	lines, last, size := 0, 0, 0
+	for _, next := range append(begins, []int{len(text)}) {
+		part := text[last:next[0]]
+		if !definition.MatchString(part) {
+			if size += len(part); int64(size) > input.Config || len(begins) > mostDocuments {
+				return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1}, What: "there are too many objects",
+					Right: fmt.Sprintf("give at most %d, of %d bytes, besides CustomResourceDefinitions", mostDocuments, input.Config)}
+			}
+			read, err := readDocument(file, lines, part)
+			if err != nil {
+				return nil, err
+			}
+			documents = append(documents, read...)
+		}
+		lines, last = lines+strings.Count(part, "\n"), next[0]
+	}
+	return documents, nil
+}
+
+func readDocument(file string, above int, text string) (documents []document, err error) {
+	tree, wrong := yamlfile.Parse([]byte(text))
 	var read []yamlfile.Document
 	if wrong == nil {
 		read, wrong = yamlfile.Decode(tree)
 	}
 	if wrong != nil {
-		return nil, &settings.Problem{Place: settings.Place{File: file, Line: wrong.Line}, Column: wrong.Column,
+		return nil, &settings.Problem{Place: settings.Place{File: file, Line: above + wrong.Line}, Column: wrong.Column,
 			What: wrong.What, Right: wrong.Right}
 	}
 	for _, d := range read {
+		whole := document{file: file, above: above, body: d.Body}
 		switch root := d.Value.(type) {
 		case map[string]any:
-			documents = append(documents, document{file: file, body: d.Body, root: root}.items()...)
+			whole.root = root
+			documents = append(documents, whole.items()...)
 		case []any: // docker inspect, an Ansible playbook
 			for i, item := range root {
-				documents = append(documents, document{file: file, body: d.Body, path: []any{i}, root: asMap(item)})
+				documents = append(documents, whole.part(asMap(item), i))
 			}
 		case nil: // comments only
 		default:
-			documents = append(documents, document{file: file, body: d.Body})
+			documents = append(documents, whole)
 		}
 	}
 	return documents, nil
@@ -57,10 +91,15 @@ func (d document) items() (all []document) {
 		return []document{d}
 	}
 	for i, item := range items {
-		all = append(all, document{file: d.file, body: d.body, path: slices.Concat(d.path, []any{"items", i}),
-			root: asMap(item)}.items()...)
+		all = append(all, d.part(asMap(item), "items", i).items()...)
 	}
 	return all
+}
+
+// part is an object below a document.
+func (d document) part(root map[string]any, path ...any) document {
+	d.path, d.root = slices.Concat(d.path, path), root
+	return d
 }
 
 // at is the place of the node at a path of keys and indices, or of its nearest existing ancestor.
@@ -95,7 +134,7 @@ func (d document) at(path ...any) settings.Place {
 				line--
 			}
 		}
-		return settings.Place{File: d.file, Line: line}
+		return settings.Place{File: d.file, Line: d.above + line}
 	}
 	return settings.Place{File: d.file}
 }

@@ -67,7 +67,7 @@ func (d *Deployment) failover() {
 		if s.Several() {
 			f.Uncounted = fmt.Sprintf("%s: it is not known how many of %s run", s.Place, s.Name)
 		}
-		never = never && (s.Redis.Last("replica-priority") == "0" || s.Redis.Last("slave-priority") == "0")
+		never = never && s.Redis.Last("replica-priority") == "0"
 		if !s.Redis.AppendOnly && !s.Unread && len(s.Unsettled(settings.Kill)) == 0 {
 			at := cmp.Or(s.Redis.At("appendonly"), s.CommandPlace)
 			f.WithoutAOF = append(f.WithoutAOF, fmt.Sprintf("%s: %s has no append-only file", at, s.Name))

@@ -7,21 +7,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.org/lockproof/validate/settings"
 )
 
-func readInspect(d document) *Server {
-	s := &Server{Name: strings.TrimPrefix(text(d.root, "Name"), "/"), Kind: Container, Place: d.at()}
-	config, host := d.root["Config"], d.root["HostConfig"]
-	c := container{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"),
-		envAt: d.at("Config", "Env"),
-		env:   map[string]string{}}
-	c.entry, c.command = joinWords(dig(config, "Entrypoint")), joinWords(dig(config, "Cmd"))
-	ran := joinWords(d.root["Path"], d.root["Args"])
-	if len(ran) > 0 && !slices.Equal(ran, c.words()) {
-		s.unknown(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
-	}
+// inspected reads a container as docker inspect shows it, which need not be a server.
+func (d document) inspected() container {
+	config, name := d.root["Config"], strings.TrimPrefix(text(d.root, "Name"), "/")
+	c := container{place: d.at(), name: name, label: "the container " + name, image: text(config, "Image"),
+		folder: text(config, "WorkingDir"), entry: joinWords(dig(config, "Entrypoint")), command: joinWords(dig(config, "Cmd")),
+		at: d.at("Config", "Cmd"), envAt: d.at("Config", "Env"), written: dig(config, "Env"), env: map[string]string{},
+		checks:  healthCheck(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test")),
+		storage: d.mounted,
+		reach: func(s *Server) {
+			d.eachKey(func(at settings.Place, key string, value any, known bool) {
+				if !zero(value) && value != "private" && (!known || slices.Contains(allowed["inspect reach"], key)) {
+					s.unknown(Alone, at, "the key "+key+" of the container "+name, "let it into the server's container")
+				}
+			})
+		}}
 	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
-	for _, pair := range list(dig(config, "Env")) {
+	for _, pair := range list(c.written) {
 		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
 		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" ||
 			strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
@@ -29,23 +35,49 @@ func readInspect(d document) *Server {
 		}
 		c.env[name] = value
 	}
-	s.inspected(d, c.image)
-	s.judgeLabels(d.at("Config", "Labels"), dig(config, "Labels"))
-	c.checks = healthCheck(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test"))
-	line := s.contained(c)
+	c.server = func() *Server { return d.inspectedServer(c) }
+	return c
+}
+
+func (d document) inspectedServer(c container) *Server {
+	s := &Server{Name: c.name, Kind: Container, Place: c.place}
+	if ran := joinWords(d.root["Path"], d.root["Args"]); len(ran) > 0 && !slices.Equal(ran, c.words()) {
+		s.unknown(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
+	}
+	s.addDefaults(c.image)
+	d.mounted(s)
+	d.eachKey(func(at settings.Place, key string, value any, known bool) {
+		if !zero(value) && !known {
+			s.unknown(Data, at, "the key "+key+" of docker inspect", "change the program or its volumes")
+		}
+		s.judgeValue(at, key, value)
+	})
+	s.judgeLabels(d.at("Config", "Labels"), dig(d.root, "Config", "Labels"))
+	line, host := s.contained(c), d.root["HostConfig"]
 	if dig(host, "AutoRemove") == true {
 		s.doubt(Data, d.at("HostConfig", "AutoRemove"),
 			"the container is removed when it ends, with its volumes that have no name")
 	}
-	s.assume(Alone, s.Place, "no other container or program sees its volumes, or changes its settings")
+	s.assume(Alone, s.Place, "no container or program that was not given sees its volumes, or changes its settings")
 	s.assume(Single, s.Place, "no other container runs on its volumes")
 	s.restarted(text(host, "RestartPolicy", "Name"), line.sleep)
 	return s
 }
 
-func (s *Server) inspected(d document, image string) {
+// eachKey visits the keys of a container; known: on the allow-list.
+func (d document) eachKey(visit func(at settings.Place, key string, value any, known bool)) {
+	for section, whole := range map[string]any{"": d.root, "Config": d.root["Config"], "HostConfig": d.root["HostConfig"]} {
+		for _, key := range keys(whole) {
+			path := slices.DeleteFunc([]any{section, key}, func(step any) bool { return step == "" })
+			visit(d.at(path...), key, dig(whole, key), slices.Contains(allowed["inspect "+section], key))
+		}
+	}
+}
+
+// mounted reads a container's mounts.
+func (d document) mounted(s *Server) {
 	host := d.root["HostConfig"]
-	if s.addDefaults(image); d.root["Mounts"] == nil {
+	if d.root["Mounts"] == nil {
 		s.unknown(Data, d.at("HostConfig"), "a container without Mounts",
 			"have its data anywhere: give all of docker inspect")
 	}
@@ -67,15 +99,6 @@ func (s *Server) inspected(d document, image string) {
 			}
 		}
 		s.addVolume(d.at("Mounts", i), v, func(string) loss { return loss{} })
-	}
-	for section, value := range map[string]any{"": d.root, "Config": d.root["Config"], "HostConfig": host} {
-		for _, key := range keys(value) {
-			path := slices.DeleteFunc([]any{section, key}, func(step any) bool { return step == "" })
-			if !zero(dig(value, key)) && !slices.Contains(allowed["inspect "+section], key) {
-				s.unknown(Data, d.at(path...), "the key "+key+" of docker inspect", "change the program or its volumes")
-			}
-			s.judgeValue(d.at(path...), key, dig(value, key))
-		}
 	}
 	for i, m := range list(dig(host, "Mounts")) {
 		if !zero(dig(m, "VolumeOptions", "DriverConfig")) {

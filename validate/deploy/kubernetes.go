@@ -126,7 +126,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	}
 	for _, s := range found {
 		for i, d := range all {
-			s.object(d)
+			_, made := d.owner(all)
+			s.object(d, made)
 			if slices.ContainsFunc(all[:i], d.differs) {
 				s.unknown(Settings, d.at("metadata"), fmt.Sprintf("a second %s %s, or a patch of it", text(d.root, "kind"),
 					text(d.root, "metadata", "name")), "be the one that counts: give the rendered objects")
@@ -136,7 +137,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	return found
 }
 
-func (s *Server) object(d document) {
+// object judges another object; made: by one that was given, as a Service makes its EndpointSlices.
+func (s *Server) object(d document, made bool) {
 	kind := text(d.root, "kind")
 	_, workload := podOf(d, nil)
 	if kind == "StorageClass" || kind == "PersistentVolume" {
@@ -148,7 +150,7 @@ func (s *Server) object(d document) {
 		s.script(d.at("data", key), key, dig(d.root, "data", key))
 	}
 	harmless := slices.Contains(allowed["kubernetes kinds"], kind) && !(kind == "Service" && d.foreign())
-	if kind != "" && !workload && !harmless {
+	if kind != "" && !workload && !harmless && !made {
 		s.unknown(Alone, d.at("kind"), strings.TrimSpace("the kind "+kind+" "+text(d.root, "apiVersion")), "lead "+
 			"clients to another server, or change, start or stop this one")
 	}
@@ -343,6 +345,7 @@ func (p pod) updates(s *Server) {
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
+	s.assume(Single, s.Place, "nobody deletes a pod by force, which lets a second one start beside it")
 }
 
 // hooks judges whether a probe ends a sleep, and hooks that run no command.

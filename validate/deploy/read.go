@@ -99,17 +99,17 @@ func readText(file string) (string, error) {
 			return "", err
 		}
 		defer f.Close()
-		data, err := io.ReadAll(io.LimitReader(f, input.Config+1))
+		data, err := io.ReadAll(io.LimitReader(f, input.Objects+1))
 		return string(data), err
 	}
-	data, err := input.Read(file, input.Config)
+	data, err := input.Read(file, input.Objects)
 	return string(data), err
 }
 
 func open(file string, stdin io.Reader) (g textFile, err error) {
 	if g.file = file; file == "-" {
 		var all []byte
-		all, err = io.ReadAll(io.LimitReader(stdin, input.Config+1))
+		all, err = io.ReadAll(io.LimitReader(stdin, input.Objects+1))
 		g = textFile{"stdin", string(all)}
 	} else {
 		g.text, err = readText(file)
@@ -120,7 +120,7 @@ func open(file string, stdin io.Reader) (g textFile, err error) {
 	switch {
 	case err != nil:
 		return problem("cannot be read: " + input.Cause(err).Error())
-	case int64(len(g.text)) > input.Config:
+	case int64(len(g.text)) > input.Objects:
 		return problem("it is too large")
 	case strings.TrimSpace(g.text) == "":
 		return problem("it is empty")
@@ -173,8 +173,8 @@ func (d *Deployment) classify(g textFile, o Options) error {
 	case infoLine.MatchString(g.text):
 		d.reports = append(d.reports, ParseInfo(g.file, g.text))
 	case isYAML || looksLikeYAML(g.text):
-		documents, err := readDocuments(g.file, []byte(g.text))
-		if err == nil && len(documents) == 0 {
+		documents, err := readDocuments(g.file, g.text)
+		if err == nil && len(documents) == 0 && !definition.MatchString(g.text) {
 			err = &settings.Problem{Place: settings.Place{File: g.file}, What: "nothing is described here", Right: Wanted}
 		}
 		if d.documents = append(d.documents, documents...); composeTag.MatchString(g.text) {

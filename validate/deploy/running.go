@@ -168,8 +168,10 @@ func (r *Report) state(s *Server) {
 		s.doubt(Data, r.Place, "fsyncs have taken for longer than 2 s (INFO says aof_delayed_fsync:"+n+"), in which Redis "+
 			"answers before it writes: a kill then loses the lock", settings.Kill, settings.Shutdown)
 	}
-	if r.Info["loading"] == "1" {
-		s.doubt(Data, r.Place, "the server is loading its data: ask again")
+	for _, key := range []string{"loading", "aof_rewrite_in_progress", "aof_rewrite_scheduled"} {
+		if r.Info[key] == "1" { // until the first rewrite of an append-only file has ended, a start does not read it
+			s.doubt(Data, r.Place, "INFO says "+key+":1, and until that is over the data may not be on disk: ask again")
+		}
 	}
 }
 

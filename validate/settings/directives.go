@@ -35,8 +35,8 @@ func (d Directive) String() string {
 
 // Secret reports whether the directive's value must not be shown.
 func (d Directive) Secret() bool {
-	return slices.Contains([]string{"requirepass", "masterauth", "primaryauth", "user", "tls-key-file-pass",
-		"tls-client-key-file-pass"}, d.Name)
+	return slices.Contains([]string{"requirepass", "masterauth", "user", "tls-key-file-pass",
+		"tls-client-key-file-pass"}, current(d.Name))
 }
 
 // The bounds of includes. Redis has none: a chain of files that each include

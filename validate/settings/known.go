@@ -3,6 +3,7 @@ package settings
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,7 +13,7 @@ import (
 func (s *Redis) others(d Directive) {
 	weigh, weighs := weighty[d.Name]
 	switch {
-	case !weighs && !slices.Contains(harmless, d.Name):
+	case !weighs && !harmless(d.Name):
 		s.Unknown = append(s.Unknown, d)
 	case weighs:
 		if d.Name != "rename-command" && d.Name != "loadmodule" {
@@ -62,11 +63,11 @@ func not(values ...string) func([]string) bool {
 var weighty = map[string]func(Directive) *Remark{
 	"replicaof": remarkIf("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one", "")),
-	"slaveof": remarkIf("makes this server a replica, which takes no locks: judge the master's file", not("no one", "")),
 	"cluster-enabled": remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a "+
 		"replica that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no")),
-	"loadmodule":     remarkIf("loads a module, which can do anything to keys", always),
-	"rename-command": renamed,
+	"aof-load-corrupt-tail-max-size": remarkIf("cuts a damaged end of the append-only file off, with the locks in it", not("0")),
+	"loadmodule":                     remarkIf("loads a module, which can do anything to keys", always),
+	"rename-command":                 renamed,
 	"sentinel": remarkIf("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
 		"and see failover-lock for what a failover does", always),
 	"ignore-warnings": remarkIf("lets Redis run on a kernel whose children may corrupt what they save", not("")),
@@ -75,6 +76,22 @@ var weighty = map[string]func(Directive) *Remark{
 //go:embed harmless.txt
 var harmlessText string
 
-// harmless are the directives of Redis up to 8.0 and Valkey up to 9.0 that do not affect whether a node remembers a
+// harmlessNames are the directives of Redis up to 8.8 and Valkey up to 9.0 that do not affect whether a node remembers a
 // lock (CONFIG GET * of 7.0.15, and the additions of later versions' redis.conf).
-var harmless = strings.Fields(harmlessText)
+var harmlessNames = strings.Fields(harmlessText)
+
+// ofModule matches the settings of the modules in Redis 8's own packages (redis-full.conf).
+var ofModule = regexp.MustCompile(`^(?:search|bf|cf|ts)-`)
+
+func harmless(name string) bool {
+	return slices.Contains(harmlessNames, name) || ofModule.MatchString(name)
+}
+
+// current is a directive's present name: Redis 5 renamed each with slave, and Valkey has others for two.
+func current(name string) string {
+	switch name {
+	case "primaryauth", "primaryuser":
+		return strings.Replace(name, "primary", "master", 1)
+	}
+	return strings.Replace(name, "slave", "replica", 1)
+}

@@ -37,7 +37,6 @@ type Redis struct {
 	Unknown []Directive `json:"unknown"`
 	Remarks []Remark    `json:"remarks"`
 
-	at          map[string]Place
 	savesGiven  bool
 	minReplicas int // as written
 }
@@ -53,7 +52,7 @@ var (
 // Default returns the settings of a Redis that is started without a file.
 func Default() *Redis {
 	return &Redis{
-		AppendFsync: "everysec", MaxMemoryPolicy: "noeviction", MinLag: 10, at: map[string]Place{},
+		AppendFsync: "everysec", MaxMemoryPolicy: "noeviction", MinLag: 10,
 		Save: []SavePoint{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}},
 	}
 }
@@ -101,6 +100,7 @@ func (s *Redis) Apply(directives []Directive) error {
 
 func (s *Redis) from(r *reader) (*Redis, error) {
 	for _, d := range r.directives {
+		d.Name = current(d.Name)
 		if !slices.Contains(s.Files, d.Place.File) && d.Place.Line > 0 {
 			s.Files = append(s.Files, d.Place.File)
 		}
@@ -121,18 +121,17 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 
 // decisive are the directives that set or the reader handles.
 var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync maxmemory-policy
-	min-replicas-to-write min-slaves-to-write min-replicas-max-lag min-slaves-max-lag maxmemory save dir include`)
+	min-replicas-to-write min-replicas-max-lag maxmemory save dir include`)
 
 // Known reports whether a directive is one of Redis's.
 func Known(name string) bool {
-	name = strings.ToLower(name)
+	name = current(strings.ToLower(name))
 	_, weighed := weighty[name]
-	return weighed || slices.Contains(decisive, name) || slices.Contains(harmless, name)
+	return weighed || slices.Contains(decisive, name) || harmless(name)
 }
 
 // set takes one directive; the last of a name counts, except for save.
 func (s *Redis) set(d Directive) error {
-	s.at[d.Name] = d.Place
 	switch d.Name {
 	case "appendonly":
 		return d.yesNo(&s.AppendOnly)
@@ -142,9 +141,9 @@ func (s *Redis) set(d Directive) error {
 		return d.word(&s.AppendFsync, fsyncs)
 	case "maxmemory-policy":
 		return d.word(&s.MaxMemoryPolicy, policies)
-	case "min-replicas-to-write", "min-slaves-to-write":
+	case "min-replicas-to-write":
 		return d.number(&s.minReplicas)
-	case "min-replicas-max-lag", "min-slaves-max-lag":
+	case "min-replicas-max-lag":
 		return d.number(&s.MinLag)
 	case "maxmemory":
 		return d.memory(&s.MaxMemory)
@@ -195,7 +194,7 @@ func (s *Redis) save(d Directive) error {
 }
 
 // At returns where a directive was set, the zero Place for a default.
-func (s *Redis) At(name string) Place { return s.at[name] }
+func (s *Redis) At(name string) Place { return s.last(name).Place }
 
 // Evicts reports whether Redis may remove a lock that has not expired.
 func (s *Redis) Evicts() bool {
@@ -232,9 +231,9 @@ func (s *Redis) Replicates() bool {
 
 var hasMaster = not("no one", "")
 
-func (s *Redis) last(names ...string) (found Directive) {
+func (s *Redis) last(name string) (found Directive) {
 	for _, d := range slices.Backward(s.Directives) {
-		if slices.Contains(names, d.Name) {
+		if d.Name == name {
 			return d
 		}
 	}
@@ -272,7 +271,7 @@ func (s *Redis) Line(name string) string {
 
 // Follows returns the server's master, "" if it has none, and where replicaof is set.
 func (s *Redis) Follows() (master string, at Place) {
-	d := s.last("replicaof", "slaveof")
+	d := s.last("replicaof")
 	if len(d.Args) > 0 && hasMaster(d.Args) {
 		master = d.Args[0]
 	}
@@ -281,7 +280,7 @@ func (s *Redis) Follows() (master string, at Place) {
 
 // Harmless reports whether a directive does not affect whether a server remembers a lock, and does not place its data.
 func Harmless(name string) bool {
-	return slices.Contains(harmless, name) &&
+	return harmless(name) &&
 		!slices.Contains([]string{"dir", "appenddirname", "appendfilename", "dbfilename"}, name)
 }
 
@@ -316,8 +315,7 @@ func FromConfigGet(at Place, values map[string]string) (*Redis, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		d := Directive{Place: at, Name: strings.ToLower(name), Args: []string{values[name]}}
 		words, err := SplitWords(values[name])
-		follows := d.Name == "replicaof" || d.Name == "slaveof"
-		if follows || err == nil && len(words) > 0 && d.Name != "dir" && d.Name != "save" && !d.Secret() {
+		if current(d.Name) == "replicaof" || err == nil && len(words) > 0 && d.Name != "dir" && d.Name != "save" && !d.Secret() {
 			d.Args = words
 		}
 		directives = append(directives, d)
