@@ -18,16 +18,23 @@ import (
 // engineBackoff is the Docker engine's delay before the first restart of a container.
 const engineBackoff = 100 * time.Millisecond
 
-func (all *Deployment) readCompose(d document, files []document) (found []*Server) {
+// service is a service of a compose file.
+type service struct {
+	item
+	name    string
+	project item // its file
+}
+
+func (all *Deployment) readCompose(d item, files []item) (found []*Server) {
 	var containers []container
 	var partial []string
-	for _, name := range keys(d.root["services"]) {
-		service := dig(d.root, "services", name)
-		if dig(service, "image") == nil && dig(service, "build") == nil && dig(service, "extends") == nil {
+	for _, name := range d.get("services").keys() {
+		service := service{d.get("services", name), name, d}
+		if !service.has("image") && !service.has("build") && !service.has("extends") {
 			partial = append(partial, name)
 			continue
 		}
-		containers = append(containers, d.container(name, service))
+		containers = append(containers, service.container())
 	}
 	if len(partial) > 0 {
 		all.unreadable(d.at("services", partial[0]), "what has no image is a part of a service in another file ("+
@@ -35,17 +42,15 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 	}
 	found = all.containers(containers)
 	for _, s := range found {
-		for _, name := range keys(d.root["configs"]) {
-			s.script(d.at("configs", name), name, dig(d.root, "configs", name, "content"))
+		for _, name := range d.get("configs").keys() {
+			s.script(d.get("configs", name, "content"), name)
 		}
 		if at, several := d.merged(files); several {
 			s.unknown(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
 				"compose config")
 		}
-		for _, key := range keys(any(d.root)) {
-			if !slices.Contains(allowed["compose"], key) && !strings.HasPrefix(key, "x-") {
-				s.unknown(Settings, d.at(key), "the section "+key, "bring in other services or settings")
-			}
+		for _, key := range oddKeys(d.value, allowed["compose"]) {
+			s.unknown(Settings, d.at(key), "the section "+key, "bring in other services or settings")
 		}
 	}
 	return found
@@ -83,44 +88,38 @@ func isSentinel(image string, command []string) bool {
 var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|$)`)
 
 // container reads a service, which need not be a server.
-func (d document) container(name string, service any) container {
-	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
-	c := container{place: at(), name: name, label: "the service " + name, image: text(service, "image"),
-		folder: text(service, "working_dir"), hasEntry: dig(service, "entrypoint") != nil,
-		entry:   joinWords(interpolated(dig(service, "entrypoint"))),
-		command: joinWords(interpolated(dig(service, "command"))),
-		at:      at("command"), envAt: at("environment"), written: dig(service, "environment"),
-		plain: runsWords(text(service, "image")) && dig(service, "build") == nil && dig(service, "environment") == nil &&
-			dig(service, "env_file") == nil,
-		storage: func(s *Server) { d.storage(s, name, service) },
-		names:   d.names(name, service),
-		reach: func(s *Server) {
-			s.judgeReach(func(key any) settings.Place { return at(key) }, "the service "+name, service,
-				allowed["compose other service"])
-		}}
-	if dig(service, "command") == nil {
-		c.at = at()
+func (v service) container() container {
+	image := v.text("image")
+	c := container{place: v.at(), name: v.name, label: "the service " + v.name, image: image, folder: v.text("working_dir"),
+		hasEntry: v.has("entrypoint"), entry: joinWords(interpolated(v.get("entrypoint").value)),
+		command: joinWords(interpolated(v.get("command").value)), at: v.at("command"), envAt: v.at("environment"),
+		written: v.get("environment").value,
+		plain:   runsWords(image) && !v.has("build") && !v.has("environment") && !v.has("env_file"),
+		storage: v.storage, names: v.names(),
+		reach: func(s *Server) { s.judgeReach(v.item, "the service "+v.name, allowed["compose other service"]) }}
+	if !v.has("command") {
+		c.at = v.at()
 	}
-	test := interpolated(dig(service, "healthcheck", "test"))
+	test := interpolated(v.get("healthcheck", "test").value)
 	if line, isText := test.(string); isText {
 		test = []any{"CMD-SHELL", line}
 	}
-	c.checks = healthCheck(at("healthcheck"), test)
-	c.server = func() *Server { return d.service(name, service, c) }
+	c.checks = healthCheck(v.at("healthcheck"), test)
+	c.server = func() *Server { return v.server(c) }
 	return c
 }
 
 // names are those by which other services reach a service: its own, its aliases, and those of their links.
-func (d document) names(name string, service any) []string {
-	all := []string{name, cmp.Or(text(service, "container_name"), name), cmp.Or(text(service, "hostname"), name)}
-	for _, network := range asMap(dig(service, "networks")) {
+func (v service) names() []string {
+	all := []string{v.name, cmp.Or(v.text("container_name"), v.name), cmp.Or(v.text("hostname"), v.name)}
+	for _, network := range asMap(v.get("networks").value) {
 		for _, alias := range list(dig(network, "aliases")) {
 			all = append(all, fmt.Sprint(alias))
 		}
 	}
-	for _, other := range asMap(d.root["services"]) {
+	for _, other := range asMap(v.project.get("services").value) {
 		for _, link := range list(dig(other, "links")) {
-			if to, alias, named := strings.Cut(fmt.Sprint(link), ":"); named && to == name {
+			if to, alias, named := strings.Cut(fmt.Sprint(link), ":"); named && to == v.name {
 				all = append(all, alias)
 			}
 		}
@@ -128,42 +127,43 @@ func (d document) names(name string, service any) []string {
 	return all
 }
 
-func (d document) service(name string, service any, c container) *Server {
-	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
-	s.allowed(d.at, service, slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
-	s.allowed(d.at, dig(service, "deploy"), allowed["compose deploy"], "services", name, "deploy")
-	s.judgeLabels(d.at("services", name, "labels"), dig(service, "labels"))
-	s.judgeLabels(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
+func (v service) server(c container) *Server {
+	s := &Server{Name: v.name, Kind: Compose, Place: v.at()}
+	s.allowed(v.item, slices.Concat(allowed["compose service"], allowed["compose other service"]))
+	s.allowed(v.get("deploy"), allowed["compose deploy"])
+	s.judgeLabels(v.get("labels"))
+	s.judgeLabels(v.get("deploy", "labels"))
 	s.addDefaults(c.image)
-	d.storage(s, name, service)
+	v.storage(s)
 	image, plain := interpolate(c.image)
 	if c.image = image; !plain && !strings.Contains(path.Base(image), ":$") {
-		s.unknown(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
+		s.unknown(Program, v.at("image"), "a variable in its image", "be any program")
 	}
-	d.variables(name, service, &c)
+	v.variables(&c)
 	line := s.contained(c)
-	for _, network := range keys(d.root["networks"]) {
-		if text(d.root, "networks", network, "driver") == "overlay" {
-			s.unknown(Settings, d.at("networks", network), "a swarm's network", "be that of a server on any machine")
+	networks := v.project.get("networks")
+	for _, network := range networks.keys() {
+		if networks.text(network, "driver") == "overlay" {
+			s.unknown(Settings, networks.at(network), "a swarm's network", "be that of a server on any machine")
 		}
 	}
-	if dig(service, "build") != nil {
-		s.unknown(Program, d.at("services", name, "build"), "build, of which the rest is elsewhere", "bring another program")
+	if v.has("build") {
+		s.unknown(Program, v.at("build"), "build, of which the rest is elsewhere", "bring another program")
 	}
-	d.restart(s, name, service, line.sleep)
+	v.restart(s, line.sleep)
 	s.aliases = c.names
 	return s
 }
 
-func (d document) variables(name string, service any, c *container) {
+func (v service) variables(c *container) {
 	c.env = map[string]string{}
-	for key, value := range asMap(keyed(dig(service, "environment"))) {
+	for key, value := range asMap(keyed(v.get("environment").value)) {
 		if c.env[key] = "$" + key; value != nil { // otherwise the caller's environment sets it
 			c.env[key], _ = interpolate(fmt.Sprint(value))
 		}
 	}
 	c.fromFiles = map[string]string{}
-	files := dig(service, "env_file")
+	files := v.get("env_file").value
 	if _, several := files.([]any); !several && files != nil {
 		files = []any{files}
 	}
@@ -171,9 +171,10 @@ func (d document) variables(name string, service any, c *container) {
 		if m := asMap(file); m != nil {
 			file = m["path"]
 		}
-		values, err := readEnvironment(filepath.Join("/", d.folder(), fmt.Sprint(file)), true)
-		if err != nil || strings.Contains(fmt.Sprint(file), "$") || filepath.IsAbs(fmt.Sprint(file)) {
-			at := d.at("services", name, "env_file")
+		name := fmt.Sprint(file)
+		values, err := readEnvironment(filepath.Join("/", v.folder(), name), true)
+		if err != nil || strings.Contains(name, "$") || filepath.IsAbs(name) {
+			at := v.at("env_file")
 			c.unreadEnv = &at
 		}
 		maps.Copy(c.fromFiles, values)
@@ -203,24 +204,23 @@ func checkCommand(test any) []string {
 }
 
 // restart reads a service's restart policy and its number of containers.
-func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
-	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
-	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
+func (v service) restart(s *Server, sleep time.Duration) {
+	for _, many := range []any{v.get("deploy", "replicas").value, v.get("scale").value} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
 			s.setCount(n)
-			s.doubt(Single, at(), n+" containers of "+name+
+			s.doubt(Single, v.at(), n+" containers of "+v.name+
 				" write to the same volume, or serve the same address: give each node a service and a volume of its own")
 		}
 	}
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
 	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
-	policy := dig(service, "restart")
-	if dig(service, "deploy", "restart_policy") != nil { // it outranks restart
+	policy, outranks := v.get("restart").value, v.get("deploy", "restart_policy")
+	if outranks.value != nil {
 		policy = deployPolicy
-		if dig(service, "deploy", "restart_policy", "delay") != nil {
-			s.doubt(Restart, at("deploy", "restart_policy"), "a swarm keeps the delay of deploy.restart_policy, and docker "+
-				"compose does not: which of them runs it is not known", settings.Kill)
+		if outranks.has("delay") {
+			s.doubt(Restart, outranks.at(), "a swarm keeps the delay of deploy.restart_policy, and docker compose does not: which "+
+				"of them runs it is not known", settings.Kill)
 		}
 	}
 	s.restarted(fmt.Sprint(cmp.Or(policy, any("no"))), sleep)
@@ -243,9 +243,9 @@ func (s *Server) restarted(policy string, sleep time.Duration) {
 
 // merged is the place of a file or variable that makes docker compose merge other files into this one: a second file
 // of the folder, an override beside it, or COMPOSE_FILE. Only docker compose config shows the result.
-func (d document) merged(all []document) (at settings.Place, found bool) {
+func (d item) merged(all []item) (at settings.Place, found bool) {
 	for _, other := range all {
-		if !reflect.DeepEqual(other.root, d.root) && filepath.Dir(other.file) == filepath.Dir(d.file) {
+		if !reflect.DeepEqual(other.value, d.value) && filepath.Dir(other.file) == filepath.Dir(d.file) {
 			return other.at(), true
 		}
 	}
@@ -283,7 +283,7 @@ func keyed(v any) any {
 var composeTag = regexp.MustCompile(`(?m)(?:^|[\s:,\[-])!(?:reset|override)\b`)
 
 // folder is the base of a compose file's relative paths: its own folder.
-func (d document) folder() string {
+func (d item) folder() string {
 	if isPipe(d.file) {
 		return "."
 	}

@@ -11,88 +11,85 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-func (d document) storage(s *Server, name string, service any) {
-	tmpfs := list(dig(service, "tmpfs"))
-	if one, ok := dig(service, "tmpfs").(string); ok {
-		tmpfs = []any{one}
+func (v service) storage(s *Server) {
+	tmpfs := v.list("tmpfs")
+	if one := v.get("tmpfs"); one.text() != "" {
+		tmpfs = []item{one}
 	}
 	for _, t := range tmpfs {
-		target, _, _ := strings.Cut(fmt.Sprint(t), ":")
-		s.addVolume(d.at("services", name, "tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
+		target, _, _ := strings.Cut(fmt.Sprint(t.value), ":")
+		s.addVolume(t.at(), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
-	for i, v := range list(dig(service, "volumes")) {
-		s.addVolume(d.at("services", name, "volumes", i), d.volume(v), d.named)
+	for _, mounted := range v.list("volumes") {
+		s.addVolume(mounted.at(), v.project.volume(mounted.value), v.project.named)
 	}
 	for key, folder := range map[string]string{"configs": "/", "secrets": "/run/secrets"} {
-		for i, use := range list(dig(service, key)) {
-			target := path.Join(folder, cmp.Or(text(use, "target"), text(use, "source"), fmt.Sprint(use)))
-			if filled := text(use, "target"); path.IsAbs(filled) {
+		for _, use := range v.list(key) {
+			source := cmp.Or(use.text("source"), fmt.Sprint(use.value))
+			target := path.Join(folder, cmp.Or(use.text("target"), source))
+			if filled := use.text("target"); path.IsAbs(filled) {
 				target = filled
 			}
-			config := dig(d.root, key, cmp.Or(text(use, "source"), fmt.Sprint(use)))
-			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, load: d.fromConfig(config),
+			s.mounts = append(s.mounts, mount{at: use.at(), target: target, load: v.project.get(key, source).load,
 				loss: maybeLost("not understood: a file of %s at %s; it could be what the server loads", key, target)})
 		}
 	}
 }
 
-func (d document) fromConfig(config any) func(*configFile, string) {
-	return func(c *configFile, _ string) {
-		content, isText := dig(config, "content").(string)
-		content, plain := interpolate(content)
-		switch {
-		case !plain:
-			c.unreadReason = "it has variables"
-		case isText:
-			c.text, c.name = content, d.file+", configs"
-		case text(config, "file") != "":
-			c.findBeside(d.file, text(config, "file"))
-		}
+// load finds the redis.conf that an item of configs has.
+func (d item) load(c *configFile, _ string) {
+	content, plain := interpolate(d.text("content"))
+	switch {
+	case !plain:
+		c.unreadReason = "it has variables"
+	case d.has("content"):
+		c.text, c.name = content, d.file+", configs"
+	case d.text("file") != "":
+		c.findBeside(d.file, d.text("file"))
 	}
 }
 
 // volume reads a volume of a service. Relative paths begin in the file's folder. A named volume is resolved to the
 // engine's name, or to the folder of its device option.
-func (d document) volume(value any) volume {
+func (d item) volume(value any) volume {
 	v := readVolume(value)
 	v.base, v.file = d.folder(), d.file
-	options := strings.Split(text(d.root, "volumes", v.from, "driver_opts", "o"), ",")
+	options := strings.Split(d.text("volumes", v.from, "driver_opts", "o"), ",")
 	v.readOnly = v.readOnly || v.kind == "volume" && slices.Contains(options, "ro")
 	if v.kind != "volume" || v.from == "" {
 		return v
 	}
-	named := dig(d.root, "volumes", v.from)
-	name := cmp.Or(text(d.root, "name"), path.Base(v.base)) + "_" + v.from
-	if external, _ := truth(dig(named, "external")); external || asMap(dig(named, "external")) != nil {
+	named := d.get("volumes", v.from)
+	name := cmp.Or(d.text("name"), path.Base(v.base)) + "_" + v.from
+	outside := named.get("external")
+	if yes, _ := truth(outside.value); yes || asMap(outside.value) != nil {
 		name = v.from
 	}
-	name, plain := interpolate(cmp.Or(text(named, "name"), text(named, "external", "name"), name))
+	name, plain := interpolate(cmp.Or(named.text("name"), named.text("external", "name"), name))
 	v.variable = v.variable || !plain
 	v.shows = path.Join(engineVolumes, name, v.subpath)
-	if device := text(named, "driver_opts", "device"); device != "" && text(named, "driver_opts", "type") != "tmpfs" {
+	if device := named.text("driver_opts", "device"); device != "" && named.text("driver_opts", "type") != "tmpfs" {
 		v.shows = path.Join(d.folderOf(device), v.subpath)
 	}
 	return v
 }
 
 // folderOf resolves a folder relative to the file's own.
-func (d document) folderOf(folder string) string {
+func (d item) folderOf(folder string) string {
 	if path.IsAbs(folder) {
 		return path.Clean(folder)
 	}
 	return path.Join("/", d.folder(), folder)
 }
 
-func (d document) named(name string) loss {
-	v, declared := asMap(d.root["volumes"])[name]
+func (d item) named(name string) loss {
+	v, declared := asMap(d.get("volumes").value)[name]
 	if !declared { // compose refuses this file alone
 		return maybeLost("no volume %s is declared here, so that another file says what it is: give the output of docker "+
 			"compose config", name)
 	}
-	for _, key := range keys(v) {
-		if !slices.Contains(allowed["compose volume"], key) {
-			return maybeLost("not understood: the key %s of the volume %s; it could be memory", key, name)
-		}
+	if odd := oddKeys(v, allowed["compose volume"]); len(odd) > 0 {
+		return maybeLost("not understood: the key %s of the volume %s; it could be memory", odd[0], name)
 	}
 	options := dig(v, "driver_opts")
 	driver := text(v, "driver")

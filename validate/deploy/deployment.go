@@ -24,15 +24,15 @@ func (d *Deployment) assemble(o Options) error {
 			d.Servers = append(d.Servers, readSystemd(u))
 		}
 	}
-	var kubernetes, compose []document
+	var kubernetes, compose []item
 	var engine []container
 	for _, doc := range d.documents {
 		switch {
-		case dig(doc.root, "services") != nil && doc.root["kind"] == nil:
+		case doc.has("services") && !doc.has("kind"):
 			compose = append(compose, doc)
-		case text(doc.root, "kind") != "":
+		case doc.text("kind") != "":
 			kubernetes = append(kubernetes, doc)
-		case dig(doc.root, "HostConfig") != nil:
+		case doc.has("HostConfig"):
 			engine = append(engine, doc.inspected())
 		default:
 			d.unreadable(doc.at(), "not understood: this document; it could start any server: "+Wanted)
@@ -51,7 +51,7 @@ func (d *Deployment) assemble(o Options) error {
 		what, at := "which of these objects runs a server of locks; any could", kubernetes[0].at("kind")
 		for _, doc := range kubernetes {
 			_, workload := podOf(doc, nil)
-			if kind := text(doc.root, "kind"); !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
+			if kind := doc.text("kind"); !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
 				what, at = "the kind "+kind+", of which an operator makes servers; it could start any", doc.at("kind")
 			}
 		}
@@ -324,8 +324,8 @@ func (s *Server) overwrites(other *Server) bool {
 // headless picks one of its pods for each connection.
 func (d *Deployment) judgeServices() {
 	for _, doc := range d.documents {
-		selector, _ := dig(doc.root, "spec", "selector").(map[string]any)
-		if text(doc.root, "kind") != "Service" || len(selector) == 0 || text(doc.root, "spec", "clusterIP") == "None" {
+		selector := asMap(doc.get("spec", "selector").value)
+		if doc.text("kind") != "Service" || len(selector) == 0 || doc.text("spec", "clusterIP") == "None" {
 			continue
 		}
 		pods := 0
@@ -343,7 +343,7 @@ func (d *Deployment) judgeServices() {
 		if pods > 1 {
 			d.Server.doubt(Single, doc.at("spec"),
 				fmt.Sprintf("the Service %s leads to any of %d pods, and each has locks of its own: give each pod an address "+
-					"(clusterIP: None)", text(doc.root, "metadata", "name"), pods))
+					"(clusterIP: None)", doc.text("metadata", "name"), pods))
 		}
 	}
 }

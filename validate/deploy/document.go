@@ -16,13 +16,14 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.
-type document struct {
+// item is a value of a YAML or JSON file and its place: a document, with anchors and merges resolved, an object of a
+// List, or anything in one of them.
+type item struct {
 	file  string
-	above int // lines of the file before it
+	above int // lines of the file before its document
 	body  ast.Node
-	path  []any // of an item of a List
-	root  map[string]any
+	path  []any // of keys and indices
+	value any
 }
 
 // mostDocuments bounds the documents of a file. Each is parsed by itself.
@@ -34,7 +35,7 @@ var (
 	definition = regexp.MustCompile(`(?m)^kind: CustomResourceDefinition\s*$`)
 )
 
-func readDocuments(file, text string) (documents []document, err error) {
+func readDocuments(file, text string) (documents []item, err error) {
 	begins := documentLine.FindAllStringIndex(text, mostDocuments+1)
 	lines, last, size := 0, 0, 0
 	for _, next := range append(begins, []int{len(text)}) {
@@ -55,7 +56,7 @@ func readDocuments(file, text string) (documents []document, err error) {
 	return documents, nil
 }
 
-func readDocument(file string, above int, text string) (documents []document, err error) {
+func readDocument(file string, above int, text string) (documents []item, err error) {
 	tree, wrong := yamlfile.Parse([]byte(text))
 	var read []yamlfile.Document
 	if wrong == nil {
@@ -66,47 +67,64 @@ func readDocument(file string, above int, text string) (documents []document, er
 			What: wrong.What, Right: wrong.Right}
 	}
 	for _, d := range read {
-		whole := document{file: file, above: above, body: d.Body}
-		switch root := d.Value.(type) {
-		case map[string]any:
-			whole.root = root
-			documents = append(documents, whole.items()...)
+		whole := item{file: file, above: above, body: d.Body, value: d.Value}
+		switch d.Value.(type) {
 		case []any: // docker inspect, an Ansible playbook
-			for i, item := range root {
-				documents = append(documents, whole.part(asMap(item), i))
-			}
+			documents = append(documents, whole.list()...)
 		case nil: // comments only
 		default:
-			documents = append(documents, whole)
+			documents = append(documents, whole.objects()...)
 		}
 	}
 	return documents, nil
 }
 
-// items returns the objects of a List, as kubectl get prints one, and of nested Lists; for anything else the document.
-func (d document) items() (all []document) {
-	kind, _ := d.root["kind"].(string)
-	items, ok := d.root["items"].([]any)
-	if !ok || !strings.HasSuffix(kind, "List") {
-		return []document{d}
+// objects returns the objects of a List, as kubectl get prints one, and of nested Lists; for anything else the item.
+func (d item) objects() (all []item) {
+	if !strings.HasSuffix(d.text("kind"), "List") || !d.has("items") {
+		return []item{d}
 	}
-	for i, item := range items {
-		all = append(all, d.part(asMap(item), "items", i).items()...)
+	for _, object := range d.list("items") {
+		all = append(all, object.objects()...)
 	}
 	return all
 }
 
-// part is an object below a document.
-func (d document) part(root map[string]any, path ...any) document {
-	d.path, d.root = slices.Concat(d.path, path), root
+// get is what an item has at a path of keys and indices.
+func (d item) get(path ...any) item {
+	d.path = slices.Concat(d.path, path)
+	for _, step := range path {
+		if key, isKey := step.(string); isKey {
+			d.value = asMap(d.value)[key]
+		} else {
+			d.value = list(d.value)[step.(int)]
+		}
+	}
 	return d
 }
 
-// at is the place of the node at a path of keys and indices, or of its nearest existing ancestor.
-func (d document) at(path ...any) settings.Place {
+// has, text, list and keys are those of the value at a path.
+func (d item) has(path ...string) bool    { return dig(d.value, path...) != nil }
+func (d item) text(path ...string) string { return text(d.value, path...) }
+func (d item) keys() []string             { return keys(d.value) }
+
+func (d item) list(path ...string) (all []item) {
+	whole := d
+	for _, key := range path {
+		whole = whole.get(key)
+	}
+	for i := range list(whole.value) {
+		all = append(all, whole.get(i))
+	}
+	return all
+}
+
+// at is the place of the item at a path, or of its nearest existing ancestor.
+func (d item) at(path ...any) settings.Place {
+	path = slices.Concat(d.path, path)
 	for n := len(path); n >= 0; n-- {
 		builder := (&yaml.PathBuilder{}).Root()
-		for _, step := range slices.Concat(d.path, path[:n]) {
+		for _, step := range path[:n] {
 			if key, isKey := step.(string); isKey {
 				builder = builder.Child(key)
 			} else {
@@ -190,12 +208,11 @@ func oddKeys(value any, list []string) []string {
 var refusals = regexp.MustCompile(`^(?:host|share|privileged$)`)
 
 // allowed breaks a link for each key of a mapping that is not on an allow-list.
-func (s *Server) allowed(place func(...any) settings.Place, value any, list []string, path ...any) {
-	at := func(key string) settings.Place { return place(append(slices.Clone(path), key)...) }
-	for _, key := range oddKeys(value, list) {
-		s.unknown(Settings, at(key), "the key "+key, "touch data, settings, start or stop")
+func (s *Server) allowed(d item, list []string) {
+	for _, key := range oddKeys(d.value, list) {
+		s.unknown(Settings, d.at(key), "the key "+key, "touch data, settings, start or stop")
 	}
-	for _, key := range keys(value) {
-		s.judgeValue(at(key), key, dig(value, key))
+	for _, key := range d.keys() {
+		s.judgeValue(d.at(key), key, dig(d.value, key))
 	}
 }

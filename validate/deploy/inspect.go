@@ -12,12 +12,13 @@ import (
 )
 
 // inspected reads a container as docker inspect shows it, which need not be a server.
-func (d document) inspected() container {
-	config, name := d.root["Config"], strings.TrimPrefix(text(d.root, "Name"), "/")
-	c := container{place: d.at(), name: name, label: "the container " + name, image: text(config, "Image"),
-		folder: text(config, "WorkingDir"), entry: joinWords(dig(config, "Entrypoint")), command: joinWords(dig(config, "Cmd")),
-		at: d.at("Config", "Cmd"), envAt: d.at("Config", "Env"), written: dig(config, "Env"), env: map[string]string{},
-		checks:  healthCheck(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test")),
+func (d item) inspected() container {
+	config, name := d.get("Config"), strings.TrimPrefix(d.text("Name"), "/")
+	c := container{place: d.at(), name: name, label: "the container " + name, image: config.text("Image"),
+		folder: config.text("WorkingDir"), entry: joinWords(config.get("Entrypoint").value),
+		command: joinWords(config.get("Cmd").value), at: config.at("Cmd"), envAt: config.at("Env"),
+		written: config.get("Env").value, env: map[string]string{},
+		checks:  healthCheck(config.at("Healthcheck"), dig(config.value, "Healthcheck", "Test")),
 		storage: d.mounted,
 		reach: func(s *Server) {
 			d.eachKey(func(at settings.Place, key string, value any, known bool) {
@@ -39,9 +40,9 @@ func (d document) inspected() container {
 	return c
 }
 
-func (d document) inspectedServer(c container) *Server {
+func (d item) inspectedServer(c container) *Server {
 	s := &Server{Name: c.name, Kind: Container, Place: c.place}
-	if ran := joinWords(d.root["Path"], d.root["Args"]); len(ran) > 0 && !slices.Equal(ran, c.words()) {
+	if ran := joinWords(d.get("Path").value, d.get("Args").value); len(ran) > 0 && !slices.Equal(ran, c.words()) {
 		s.unknown(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
 	}
 	s.addDefaults(c.image)
@@ -52,61 +53,54 @@ func (d document) inspectedServer(c container) *Server {
 		}
 		s.judgeValue(at, key, value)
 	})
-	s.judgeLabels(d.at("Config", "Labels"), dig(d.root, "Config", "Labels"))
-	line, host := s.contained(c), d.root["HostConfig"]
-	if dig(host, "AutoRemove") == true {
-		s.doubt(Data, d.at("HostConfig", "AutoRemove"),
+	s.judgeLabels(d.get("Config", "Labels"))
+	line, host := s.contained(c), d.get("HostConfig")
+	if host.get("AutoRemove").value == true {
+		s.doubt(Data, host.at("AutoRemove"),
 			"the container is removed when it ends, with its volumes that have no name")
 	}
 	s.assume(Alone, s.Place, "no container or program that was not given sees its volumes, or changes its settings")
 	s.assume(Single, s.Place, "no other container runs on its volumes")
-	s.restarted(text(host, "RestartPolicy", "Name"), line.sleep)
+	s.restarted(host.text("RestartPolicy", "Name"), line.sleep)
 	return s
 }
 
 // eachKey visits the keys of a container; known: on the allow-list.
-func (d document) eachKey(visit func(at settings.Place, key string, value any, known bool)) {
-	for section, whole := range map[string]any{"": d.root, "Config": d.root["Config"], "HostConfig": d.root["HostConfig"]} {
-		for _, key := range keys(whole) {
-			path := slices.DeleteFunc([]any{section, key}, func(step any) bool { return step == "" })
-			visit(d.at(path...), key, dig(whole, key), slices.Contains(allowed["inspect "+section], key))
+func (d item) eachKey(visit func(at settings.Place, key string, value any, known bool)) {
+	for section, whole := range map[string]item{"": d, "Config": d.get("Config"), "HostConfig": d.get("HostConfig")} {
+		for _, key := range whole.keys() {
+			visit(whole.at(key), key, dig(whole.value, key), slices.Contains(allowed["inspect "+section], key))
 		}
 	}
 }
 
 // mounted reads a container's mounts.
-func (d document) mounted(s *Server) {
-	host := d.root["HostConfig"]
-	if d.root["Mounts"] == nil {
-		s.unknown(Data, d.at("HostConfig"), "a container without Mounts",
-			"have its data anywhere: give all of docker inspect")
+func (d item) mounted(s *Server) {
+	host := d.get("HostConfig")
+	if !d.has("Mounts") {
+		s.unknown(Data, host.at(), "a container without Mounts", "have its data anywhere: give all of docker inspect")
 	}
-	for i, m := range list(d.root["Mounts"]) {
-		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true,
-			readOnly: dig(m, "RW") == false}
-		for _, key := range keys(m) {
-			v.plain = v.plain && slices.Contains(allowed["inspect Mounts"], key)
-		}
-		for _, option := range append(strings.Split(text(m, "Mode"), ","), joinWords(dig(m, "Options"))...) {
+	for _, m := range d.list("Mounts") {
+		v := volume{kind: m.text("Type"), from: m.text("Source"), to: m.text("Destination"),
+			plain: len(oddKeys(m.value, allowed["inspect Mounts"])) == 0, readOnly: dig(m.value, "RW") == false}
+		for _, option := range append(strings.Split(m.text("Mode"), ","), joinWords(m.get("Options").value)...) {
 			v.plain = v.plain && (option == "" || slices.Contains(allowed["volume options"], option))
 		}
-		if name := text(m, "Name"); v.kind == "volume" {
-			if v.from = name; anonymous.MatchString(name) {
+		if v.kind == "volume" {
+			if v.from = m.text("Name"); anonymous.MatchString(v.from) {
 				v.from = ""
 			}
-			if driver := text(m, "Driver"); driver != "local" {
-				v.plain = false
-			}
+			v.plain = v.plain && m.text("Driver") == "local"
 		}
-		s.addVolume(d.at("Mounts", i), v, func(string) loss { return loss{} })
+		s.addVolume(m.at(), v, func(string) loss { return loss{} })
 	}
-	for i, m := range list(dig(host, "Mounts")) {
-		if !zero(dig(m, "VolumeOptions", "DriverConfig")) {
-			s.unknown(Data, d.at("HostConfig", "Mounts", i), "a volume with a driver or options of its own", "be memory")
+	for _, m := range host.list("Mounts") {
+		if !zero(dig(m.value, "VolumeOptions", "DriverConfig")) {
+			s.unknown(Data, m.at(), "a volume with a driver or options of its own", "be memory")
 		}
 	}
-	for target := range asMap(dig(host, "Tmpfs")) {
-		s.addVolume(d.at("HostConfig", "Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
+	for _, target := range host.get("Tmpfs").keys() {
+		s.addVolume(host.at("Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
 }
 

@@ -13,113 +13,104 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// podPaths are the paths of each kind's pod.
-var podPaths = map[string][]any{
-	"Pod": {"spec"}, "Deployment": {"spec", "template", "spec"}, "StatefulSet": {"spec", "template", "spec"},
-	"DaemonSet": {"spec", "template", "spec"}, "ReplicaSet": {"spec", "template", "spec"},
-	"Job":     {"spec", "template", "spec"},
-	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
+// templates are the paths of each kind's pod.
+var templates = map[string][]any{
+	"Pod": {}, "Deployment": {"spec", "template"}, "StatefulSet": {"spec", "template"}, "DaemonSet": {"spec", "template"},
+	"ReplicaSet": {"spec", "template"}, "ReplicationController": {"spec", "template"}, "Job": {"spec", "template"},
+	"CronJob": {"spec", "jobTemplate", "spec", "template"},
 }
 
 // foreign reports whether an object is of another API group than Kubernetes' own: such a name has a dot. A kind may
 // have the same name there, like Knative's Service.
-func (d document) foreign() bool {
-	group, _, _ := strings.Cut(text(d.root, "apiVersion"), "/")
+func (d item) foreign() bool {
+	group, _, _ := strings.Cut(d.text("apiVersion"), "/")
 	return strings.Contains(group, ".")
 }
 
 // pod is a workload's pod and all objects given.
 type pod struct {
-	document
-	all  []document
-	kind string
-	path []any
-	spec any
+	item           // the workload
+	template, spec item
+	all            []item
+	kind           string
 }
 
-func (d document) namespace() string { return text(d.root, "metadata", "namespace") }
-
-func (p pod) place(steps ...any) settings.Place {
-	return p.at(append(slices.Clone(p.path), steps...)...)
-}
+func (d item) namespace() string { return d.text("metadata", "namespace") }
 
 // configMap finds a ConfigMap by name, in the pod's namespace, or the only one if either namespace is open.
-func (p pod) configMap(name string) (found document, only bool) {
+func (p pod) configMap(name string) (found item, only bool) {
 	for _, d := range p.all {
-		if text(d.root, "kind") != "ConfigMap" || text(d.root, "metadata", "name") != name || !d.sharesNamespace(p.document) {
+		if d.text("kind") != "ConfigMap" || d.text("metadata", "name") != name || !d.sharesNamespace(p.item) {
 			continue
 		}
 		if d.namespace() == p.namespace() {
 			return d, true
 		}
-		found, only = d, found.root == nil
+		found, only = d, found.value == nil
 	}
 	return found, only
 }
 
 // sharesNamespace reports whether two objects may be in one namespace.
-func (d document) sharesNamespace(other document) bool {
+func (d item) sharesNamespace(other item) bool {
 	return d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 }
 
 // owner is the object that made this one, as a StatefulSet makes its pods, "" for none. given: it is among the objects.
-func (d document) owner(all []document) (name string, given bool) {
-	for _, owner := range list(dig(d.root, "metadata", "ownerReferences")) {
+func (d item) owner(all []item) (name string, given bool) {
+	for _, owner := range list(dig(d.value, "metadata", "ownerReferences")) {
 		name = text(owner, "kind") + " " + text(owner, "name")
-		for _, other := range all {
-			if other.root["kind"] == dig(owner, "kind") && dig(other.root, "metadata", "name") == dig(owner, "name") &&
-				other.namespace() == d.namespace() {
-				return name, true
-			}
+		if slices.ContainsFunc(all, func(other item) bool {
+			return other.object() == name && other.namespace() == d.namespace()
+		}) {
+			return name, true
 		}
 	}
 	return name, false
 }
 
+// object is an object's kind and name.
+func (d item) object() string { return d.text("kind") + " " + d.text("metadata", "name") }
+
 // differs reports whether two documents have different versions of one object.
-func (d document) differs(other document) bool {
-	name := text(d.root, "metadata", "name")
-	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		d.sharesNamespace(other) && !reflect.DeepEqual(d.root, other.root)
+func (d item) differs(other item) bool {
+	return d.text("metadata", "name") != "" && d.object() == other.object() && d.sharesNamespace(other) &&
+		!reflect.DeepEqual(d.value, other.value)
 }
 
-func podOf(d document, all []document) (p pod, known bool) {
-	p = pod{document: d, all: all, kind: text(d.root, "kind")}
-	if p.path, known = podPaths[p.kind]; !known || d.foreign() {
-		return p, false
-	}
-	p.spec = any(d.root)
-	for _, step := range p.path {
-		p.spec = dig(p.spec, step.(string))
-	}
-	return p, true
+func podOf(d item, all []item) (p pod, known bool) {
+	p = pod{item: d, all: all, kind: d.text("kind")}
+	above, known := templates[p.kind]
+	p.template = d.get(above...)
+	p.spec = p.template.get("spec")
+	return p, known && !d.foreign()
 }
 
 // whole reports whether each container has an image. Without one this is a patch of another object.
 func (p pod) whole() bool {
-	all := slices.Concat(list(dig(p.spec, "containers")), list(dig(p.spec, "initContainers")))
-	return len(all) > 0 && !slices.ContainsFunc(all, func(c any) bool { return text(c, "image") == "" })
+	all := slices.Concat(p.spec.list("containers"), p.spec.list("initContainers"))
+	return len(all) > 0 && !slices.ContainsFunc(all, func(c item) bool { return c.text("image") == "" })
 }
 
-func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
+func (whole *Deployment) readKubernetes(all []item) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
 		if _, given := d.owner(all); !known || given {
 			continue
 		}
 		if !p.whole() {
-			whole.unreadable(d.at("metadata"), fmt.Sprintf("a container of %s %s has no image, so that it is a patch: "+
-				"give the rendered objects", p.kind, text(d.root, "metadata", "name")))
+			whole.unreadable(d.at("metadata"), fmt.Sprintf("a container of %s has no image, so that it is a patch: "+
+				"give the rendered objects", d.object()))
 		}
 		var containers []container
-		for i := range list(dig(p.spec, "containers")) {
-			containers = append(containers, p.container("containers", i))
+		for _, c := range p.spec.list("containers") {
+			containers = append(containers, p.container(c, false))
 		}
 		servers := whole.containers(containers)
 		found, containers = append(found, servers...), nil
-		for i, c := range list(dig(p.spec, "initContainers")) {
-			if len(servers) == 0 || dig(c, "restartPolicy") != nil { // otherwise it ends before the server starts
-				containers = append(containers, p.container("initContainers", i))
+		for _, c := range p.spec.list("initContainers") {
+			if len(servers) == 0 || c.has("restartPolicy") { // otherwise it ends before the server starts
+				containers = append(containers, p.container(c, true))
 			}
 		}
 		whole.containers(containers)
@@ -129,8 +120,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 			_, made := d.owner(all)
 			s.object(d, made)
 			if slices.ContainsFunc(all[:i], d.differs) {
-				s.unknown(Settings, d.at("metadata"), fmt.Sprintf("a second %s %s, or a patch of it", text(d.root, "kind"),
-					text(d.root, "metadata", "name")), "be the one that counts: give the rendered objects")
+				s.unknown(Settings, d.at("metadata"), "a second "+d.object()+", or a patch of it",
+					"be the one that counts: give the rendered objects")
 			}
 		}
 	}
@@ -138,89 +129,82 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 }
 
 // object judges another object; made: by one that was given, as a Service makes its EndpointSlices.
-func (s *Server) object(d document, made bool) {
-	kind := text(d.root, "kind")
+func (s *Server) object(d item, made bool) {
+	kind := d.text("kind")
 	_, workload := podOf(d, nil)
 	if kind == "StorageClass" || kind == "PersistentVolume" {
 		s.doubt(Data, d.at("kind"), "not understood: what a "+kind+" makes of the server's claim; it could lose what is "+
 			"written to it: leave it out, and see that the claim is on a disk")
 		return
 	}
-	for _, key := range keys(d.root["data"]) {
-		s.script(d.at("data", key), key, dig(d.root, "data", key))
+	for _, key := range d.get("data").keys() {
+		s.script(d.get("data", key), key)
 	}
 	harmless := slices.Contains(allowed["kubernetes kinds"], kind) && !(kind == "Service" && d.foreign())
 	if kind != "" && !workload && !harmless && !made {
-		s.unknown(Alone, d.at("kind"), strings.TrimSpace("the kind "+kind+" "+text(d.root, "apiVersion")), "lead "+
+		s.unknown(Alone, d.at("kind"), strings.TrimSpace("the kind "+kind+" "+d.text("apiVersion")), "lead "+
 			"clients to another server, or change, start or stop this one")
 	}
 }
 
 // container reads a container of a pod, which need not be a server.
-func (p pod) container(field string, i int) container {
-	spec := list(dig(p.spec, field))[i]
-	at := func(keys ...any) settings.Place { return p.place(append([]any{field, i}, keys...)...) }
-	c := container{place: at(), name: text(spec, "name"), label: "the container " + text(spec, "name"),
-		image: text(spec, "image"), folder: text(spec, "workingDir"), hasEntry: dig(spec, "command") != nil, at: at(),
-		envAt: at("env"), written: dig(spec, "env"), env: map[string]string{}, fromFiles: map[string]string{},
-		once:    field == "initContainers" || p.kind == "Job" || p.kind == "CronJob",
-		storage: func(s *Server) { p.storage(s, at, spec) }}
-	if field == "initContainers" {
+func (p pod) container(spec item, initial bool) container {
+	c := container{place: spec.at(), name: spec.text("name"), label: "the container " + spec.text("name"),
+		image: spec.text("image"), folder: spec.text("workingDir"), hasEntry: spec.has("command"), at: spec.at(),
+		envAt: spec.at("env"), written: spec.get("env").value, env: map[string]string{}, fromFiles: map[string]string{},
+		once:    initial || p.kind == "Job" || p.kind == "CronJob",
+		storage: func(s *Server) { p.storage(s, spec) }}
+	if initial {
 		c.label = "the init container " + c.name
 	}
-	c.reach = func(s *Server) { p.reach(s, c.place, c.label, spec) }
-	p.commands(&c, at, spec)
+	c.reach = func(s *Server) { p.reach(s, c.label, spec) }
+	p.commands(&c, spec)
 	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop"} {
-		k := check{at: at(key), what: "the " + key, link: Settings, words: joinWords(dig(spec, key, "exec", "command"))}
+		probe, k := spec.get(key), check{what: "the " + key, link: Settings}
 		if strings.HasPrefix(key, "p") {
-			k.at, k.words = at("lifecycle", key), joinWords(dig(spec, "lifecycle", key, "exec", "command"))
+			probe = spec.get("lifecycle", key)
 		}
 		if key == "preStop" {
 			k.link, k.crashes = Data, []settings.Crash{settings.Shutdown}
 		}
+		k.at, k.words = probe.at(), joinWords(probe.get("exec", "command").value)
 		if len(k.words) > 0 {
 			c.checks = append(c.checks, k)
 		}
 	}
-	c.server = func() *Server { return p.server(c, at, spec) }
+	c.server = func() *Server { return p.server(c, spec) }
 	return c
 }
 
 // reach judges whether a container has access beyond its own files, its mounts and its network.
-func (p pod) reach(s *Server, at settings.Place, label string, c any) {
-	inContainer := func(any) settings.Place { return at }
-	s.judgeReach(func(key any) settings.Place { return p.place(key) }, "the pod of "+label, p.spec,
-		append([]string{"shareProcessNamespace"}, allowed["kubernetes pod"]...))
-	s.judgeReach(inContainer, label, c, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
-	s.judgeReach(inContainer, label, dig(c, "securityContext"), allowed["kubernetes securityContext"])
-	if add := list(dig(c, "securityContext", "capabilities", "add")); len(add) > 0 {
-		s.unknown(Alone, at, "the capabilities that "+label+" adds", "let it into the server's container")
+func (p pod) reach(s *Server, label string, c item) {
+	security := c.get("securityContext")
+	s.judgeReach(p.spec, "the pod of "+label, append([]string{"shareProcessNamespace"}, allowed["kubernetes pod"]...))
+	s.judgeReach(c, label, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
+	s.judgeReach(security, label, allowed["kubernetes securityContext"])
+	if added := security.get("capabilities"); len(added.list("add")) > 0 {
+		s.unknown(Alone, added.at("add"), "the capabilities that "+label+" adds", "let it into the server's container")
 	}
 }
 
-func (p pod) server(in container, at func(...any) settings.Place, c any) *Server {
-	s := &Server{Name: in.name, Kind: Kubernetes, Place: in.place,
-		Workload: p.kind + " " + text(p.root, "metadata", "name")}
+func (p pod) server(in container, c item) *Server {
+	s := &Server{Name: in.name, Kind: Kubernetes, Place: in.place, Workload: p.object()}
 	if p.kind != "Pod" {
-		s.allowed(p.at, p.root["spec"], allowed["kubernetes workload"], "spec")
+		s.allowed(p.get("spec"), allowed["kubernetes workload"])
 		const retention = "persistentVolumeClaimRetentionPolicy"
-		s.allowed(p.at, dig(p.root, "spec", retention), allowed[retention], "spec", retention)
+		s.allowed(p.get("spec", retention), allowed[retention])
 	}
-	s.allowed(p.place, p.spec, allowed["kubernetes pod"])
-	s.allowed(at, c, allowed["kubernetes container"])
+	s.allowed(p.spec, allowed["kubernetes pod"])
+	s.allowed(c, allowed["kubernetes container"])
 	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
-	s.allowed(p.place, dig(p.spec, "securityContext"), security, "securityContext")
-	s.allowed(at, dig(c, "securityContext"), security, "securityContext")
-	above := p.root
-	for _, step := range p.path[:len(p.path)-1] {
-		above = asMap(above[step.(string)])
-	}
-	s.labels, s.workload = asMap(dig(above, "metadata", "labels")), p.document
-	s.judgeLabels(p.place(), dig(above, "metadata", "annotations"))
+	s.allowed(p.spec.get("securityContext"), security)
+	s.allowed(c.get("securityContext"), security)
+	s.labels, s.workload = asMap(p.template.get("metadata", "labels").value), p.item
+	s.judgeLabels(p.template.get("metadata", "annotations"))
 	in.storage(s)
 	line := s.contained(in)
 	p.initial(s)
-	p.hooks(s, at, c, line.sleep)
+	p.hooks(s, c, line.sleep)
 	p.updates(s)
 	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
 	s.returns(0, line.sleep, "kubelet restarts it at once the first time", "a pod that is replaced starts at once",
@@ -229,31 +213,31 @@ func (p pod) server(in container, at func(...any) settings.Place, c any) *Server
 }
 
 // commands reads a container's variables, and expands them in its command.
-func (p pod) commands(in *container, at func(...any) settings.Place, c any) {
-	for _, v := range list(dig(c, "env")) {
-		name := text(v, "name")
-		if in.env[name] = text(v, "value"); dig(v, "valueFrom") != nil {
+func (p pod) commands(in *container, c item) {
+	for _, v := range c.list("env") {
+		name := v.text("name")
+		if in.env[name] = v.text("value"); v.has("valueFrom") {
 			in.env[name] = "$" + name
 		}
 	}
-	for n, from := range list(dig(c, "envFrom")) {
-		config, found := p.configMap(text(from, "configMapRef", "name"))
-		if at := at("envFrom", n); !found || text(from, "prefix") != "" {
+	for _, from := range c.list("envFrom") {
+		config, found := p.configMap(from.text("configMapRef", "name"))
+		if at := from.at(); !found || from.text("prefix") != "" {
 			in.unreadEnv = &at
 		}
-		for key, value := range asMap(config.root["data"]) {
+		for key, value := range asMap(config.get("data").value) {
 			in.fromFiles[key] = fmt.Sprint(value)
 		}
 	}
 	read := func(key string) []string {
-		all := joinWords(dig(c, key))
+		all := joinWords(c.get(key).value)
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
 			}
 		}
-		if dig(c, key) != nil {
-			in.at = at(key)
+		if c.has(key) {
+			in.at = c.at(key)
 		}
 		return expandKubernetes(all, in.env)
 	}
@@ -281,10 +265,10 @@ func expandKubernetes(all []string, env map[string]string) []string {
 }
 
 func (p pod) initial(s *Server) {
-	for i, spec := range list(dig(p.spec, "initContainers")) {
-		c, t := p.container("initContainers", i), &Server{}
+	for _, spec := range p.spec.list("initContainers") {
+		c, t := p.container(spec, true), &Server{}
 		e := effectOf(c.words())
-		if dig(spec, "restartPolicy") != nil || e.known && e.most == 0 && (runsWords(c.image) || c.hasEntry) {
+		if spec.has("restartPolicy") || e.known && e.most == 0 && (runsWords(c.image) || c.hasEntry) {
 			continue
 		}
 		c.reach(s)
@@ -320,18 +304,18 @@ func number(value any, otherwise int) int {
 }
 
 func (p pod) updates(s *Server) {
-	spec := p.root["spec"]
+	spec := p.get("spec")
 	if owner, _ := p.owner(p.all); owner != "" {
 		s.unknown(Single, p.at("metadata", "ownerReferences"), "what made this "+p.kind+", the "+owner+", which was not given",
 			"start another one beside it, elsewhere or with other settings: give it too")
 	}
-	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
+	replicas := fmt.Sprint(cmp.Or(spec.get("replicas").value, any(1)))
 	s.setCount(replicas)
 	switch p.kind {
 	case "Pod":
 	case "StatefulSet":
-		if kind := text(spec, "updateStrategy", "type"); !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
-			s.unknown(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server",
+		if kind := spec.text("updateStrategy", "type"); !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
+			s.unknown(Single, spec.at("updateStrategy"), "the updateStrategy "+kind, "start a second server",
 				settings.Shutdown)
 		}
 	case "Deployment": // (kubernetes.io, Deployments, Recreate Deployment)
@@ -341,7 +325,7 @@ func (p pod) updates(s *Server) {
 		s.unknown(Single, p.at("kind"), "a server in a "+p.kind, "run beside another one: use a StatefulSet")
 	}
 	if s.Several() && p.kind != "StatefulSet" {
-		s.doubt(Single, p.at("spec", "replicas"),
+		s.doubt(Single, spec.at("replicas"),
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
@@ -349,19 +333,20 @@ func (p pod) updates(s *Server) {
 }
 
 // hooks judges whether a probe ends a sleep, and hooks that run no command.
-func (p pod) hooks(s *Server, at func(...any) settings.Place, c any, sleep time.Duration) {
+func (p pod) hooks(s *Server, c item, sleep time.Duration) {
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
-		s.doubt(Restart, at("livenessProbe"),
+		s.doubt(Restart, c.at("livenessProbe"),
 			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 				"give it a startupProbe that waits longer", sleep, limit))
 	}
 	for _, key := range []string{"postStart", "preStop"} {
-		if hook := dig(c, "lifecycle", key); hook != nil && dig(hook, "sleep") == nil && dig(hook, "exec") == nil {
-			s.unknown(Settings, at("lifecycle", key), key, "change settings or data by a request")
+		if hook := c.get("lifecycle", key); hook.value != nil && !hook.has("sleep") && !hook.has("exec") {
+			s.unknown(Settings, hook.at(), key, "change settings or data by a request")
 		}
 	}
-	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
-		s.doubt(Single, p.place("terminationGracePeriodSeconds"),
+	const grace = "terminationGracePeriodSeconds"
+	if number(p.spec.get(grace).value, 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
+		s.doubt(Single, p.spec.at(grace),
 			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start "+
 				"beside it: leave it out", settings.Shutdown)
 	}
@@ -369,11 +354,8 @@ func (p pod) hooks(s *Server, at func(...any) settings.Place, c any, sleep time.
 
 // probeLimit is the time after its start at which a silent container is killed by its liveness probe, or by its
 // startup probe, which delays the other (Kubernetes, Configure Probes); 0 for none.
-func probeLimit(c any) time.Duration {
-	probe := dig(c, "livenessProbe")
-	if startup := dig(c, "startupProbe"); startup != nil {
-		probe = startup
-	}
+func probeLimit(c item) time.Duration {
+	probe := cmp.Or(c.get("startupProbe").value, c.get("livenessProbe").value)
 	if probe == nil {
 		return 0
 	}

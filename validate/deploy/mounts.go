@@ -94,9 +94,7 @@ func readVolume(value any) (v volume) {
 		v.from, ok = interpolate(text(m, "source"))
 		v.to, also = interpolate(text(m, "target"))
 		v.variable, v.subpath = !ok || !also, text(m, "volume", "subpath")
-		for _, key := range keys(m) {
-			v.plain = v.plain && slices.Contains(allowed["compose mount"], key)
-		}
+		v.plain = v.plain && len(oddKeys(m, allowed["compose mount"])) == 0
 	}
 	return v
 }

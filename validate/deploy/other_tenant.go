@@ -13,9 +13,9 @@ import (
 
 // judgeReach breaks the link Alone for each key of another container that is not on an allow-list: it could give
 // access beyond that container's own files, mounts and network.
-func (s *Server) judgeReach(at func(key any) settings.Place, label string, value any, list []string) {
-	for _, key := range oddKeys(value, list) {
-		s.unknown(Alone, at(key), "the key "+key+" of "+label, "let it into the server's container")
+func (s *Server) judgeReach(d item, label string, list []string) {
+	for _, key := range oddKeys(d.value, list) {
+		s.unknown(Alone, d.at(key), "the key "+key+" of "+label, "let it into the server's container")
 	}
 }
 
@@ -95,10 +95,10 @@ func (s *Server) clientOf(at settings.Place, label, image string, command []stri
 }
 
 // script breaks the link Alone for an inline file that runs a client of the server.
-func (s *Server) script(at settings.Place, name string, content any) {
-	for line := range strings.Lines(fmt.Sprint(content)) {
+func (s *Server) script(content item, name string) {
+	for line := range strings.Lines(fmt.Sprint(content.value)) {
 		if talker.MatchString(line) && !isComment(line) && !renames.MatchString(line) {
-			s.unknown(Alone, at, "the script "+name, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server")
+			s.unknown(Alone, content.at(), "the script "+name, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server")
 			return
 		}
 	}
@@ -109,11 +109,11 @@ var renames = regexp.MustCompile(`(?i)^\s*(?:rename-command|user)\s`)
 
 // judgeLabels breaks the link Alone for a label or an annotation that may hold a command: some programs run commands
 // from labels in the server's container.
-func (s *Server) judgeLabels(at settings.Place, labels any) {
-	all := asMap(keyed(labels))
+func (s *Server) judgeLabels(labels item) {
+	all := asMap(keyed(labels.value))
 	for _, name := range keys(all) {
 		if !plainLabel.MatchString(fmt.Sprint(name, "=", all[name])) {
-			s.unknown(Alone, at, "the label "+name, "tell a program to run a command in the container")
+			s.unknown(Alone, labels.at(), "the label "+name, "tell a program to run a command in the container")
 		}
 	}
 }

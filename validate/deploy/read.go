@@ -44,7 +44,7 @@ type Deployment struct {
 	mounts                   []machineMount
 	jobs                     []textFile
 	units, dropIns, starters []textFile
-	documents                []document
+	documents                []item
 	tenants                  []func(*Server) // judge the other containers
 	// unread are the broken links of inputs that name no server.
 	unread []Link

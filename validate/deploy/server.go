@@ -50,7 +50,7 @@ type Server struct {
 	program   string          // its path, "" if its image supplies it
 	given     *settings.Redis // from a redis.conf among the inputs
 	labels    map[string]any  // of its pod
-	workload  document        // its pod's
+	workload  item            // its pod's
 	overrides []settings.Directive
 	folder    string // its working directory, "" if unknown
 	mounts    []mount
