@@ -186,8 +186,7 @@ func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 			strconv.Itoa(a.Server.Redis.MinLag)
 	}
 	s.Script = append(s.Script,
-		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"},
-		scenarios.Step{Verb: scenarios.VerbAwaitSync, Targets: replicas(s)})
+		granted(acquire("c1", "k2", scenarios.Span{})), step(scenarios.VerbAwaitSync, replicas(s)...))
 	if a.WaitAOF {
 		s.Lock.NodeTimeout = diskTimeout(s.Persistence, r.TTL)
 	}
@@ -227,17 +226,15 @@ func replicas(s *scenarios.Scenario) []string {
 }
 
 var (
-	c1Acquires = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey,
-		Within: scenarios.Span{TTLs: 0.1}}
-	c2Acquires = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok",
-		Within: scenarios.Span{TTLs: 2.5}}
-	promoteR1 = scenarios.Step{Verb: nemesis.Promote, Targets: []string{"r1"}}
+	c1Acquires = acquire("c1", lockKey, scenarios.Span{TTLs: 0.1})
+	c2Acquires = granted(acquire("c2", lockKey, scenarios.Span{TTLs: 2.5}))
+	promoteR1  = step(nemesis.Promote, "r1")
 )
 
 // masterDies cuts off the replica that will be promoted, c1 acquires the lock, and the master
 // dies at once or later in the lease.
 func (a *Runner) masterDies(r TakeoverRow, n int) []scenarios.Step {
-	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: []string{"r1-n1"}}}
+	steps := []scenarios.Step{step(nemesis.Cut, "r1-n1")}
 	if n > 0 {
 		steps = append(steps, wait(time.Duration(vanDerCorput(n, 2)*float64(a.cutLimit()))))
 	}
@@ -245,7 +242,7 @@ func (a *Runner) masterDies(r TakeoverRow, n int) []scenarios.Step {
 	if n > 0 {
 		steps = append(steps, wait(time.Duration(lastCrash*vanDerCorput(n, 3)*float64(r.TTL))))
 	}
-	steps = append(steps, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}})
+	steps = append(steps, step(nemesis.Kill, "n1"))
 	if r.After > 0 {
 		steps = append(steps, wait(a.byFastClock(r.After)))
 	}
@@ -255,8 +252,8 @@ func (a *Runner) masterDies(r TakeoverRow, n int) []scenarios.Step {
 // byHand promotes a replica while its master lives: right after c1's grant, or before it.
 func (a *Runner) byHand(r TakeoverRow, n int) []scenarios.Step {
 	if n%2 == 0 {
-		by := scenarios.Span{Fixed: a.replicaDelay(r.TTL)}
-		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: by}
+		late := step(nemesis.Delay, "r1-n1")
+		late.By.Fixed = a.replicaDelay(r.TTL)
 		return []scenarios.Step{late, c1Acquires, promoteR1, c2Acquires}
 	}
 	return append([]scenarios.Step{promoteR1}, wait(time.Duration(vanDerCorput(n, 3)*float64(time.Second))),
@@ -274,7 +271,7 @@ func (a *Runner) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scena
 		}
 		cuts = append(cuts, name+"-n1")
 	}
-	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: cuts}}
+	steps := []scenarios.Step{step(nemesis.Cut, cuts...)}
 	promoted, acquireAt := a.byFastClock(r.After), time.Duration(vanDerCorput(n, 2)*float64(r.After+r.TTL))
 	switch {
 	case n == 0:

@@ -42,6 +42,8 @@ type Runbook struct {
 	// Verdict is that of the changed server, and Tally counts its trials in virtual time.
 	Verdict Verdict `json:"verdict"`
 	Tally   Tally   `json:"trials"`
+
+	change func(*Runner) // its effect on the question
 }
 
 // runbookTrials is the number of trials of each crash and TTL under a change.
@@ -55,25 +57,25 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 		return nil
 	}
 	a.stage("runbooks")
-	for _, c := range a.candidates(answer) {
-		if !a.addClientFlags(&c.Runbook) {
+	for _, book := range a.candidates(answer) {
+		if !a.addClientFlags(&book) {
 			continue
 		}
 		runner := *a
 		runner.On, runner.Trials, runner.Out, runner.Stage = suite.Virtual, runbookTrials, "", nil
-		c.change(&runner)
+		book.change(&runner)
 		found := &Answer{}
 		if err := runner.Judge(ctx, found); err != nil || ctx.Err() != nil {
 			return err
 		}
-		if !helps(answer, found, c.against) {
+		if !helps(answer, found, book.Against) {
 			continue
 		}
-		c.Verdict = found.Verdict
+		book.Verdict = found.Verdict
 		for _, r := range found.Rows {
-			c.Tally.Held += r.Tally.Held
+			book.Tally.Held += r.Tally.Held
 		}
-		answer.Runbooks = append(answer.Runbooks, c.Runbook)
+		answer.Runbooks = append(answer.Runbooks, book)
 	}
 	answer.Runbooks = append(answer.Runbooks, fenced())
 	return nil
@@ -111,13 +113,13 @@ func byHand(do string) []Step { return []Step{{Do: do}} }
 func config(name, value string) Step { return Step{Redis: []string{"CONFIG", "SET", name, value}} }
 
 // helps reports whether a change improves a verdict and leaves no crash unsafe that it is against.
-func helps(answer, found *Answer, against settings.Crash) bool {
+func helps(answer, found *Answer, against string) bool {
 	if len(found.Hazards) > len(answer.Hazards) {
 		return false
 	}
 	better := len(found.Hazards) < len(answer.Hazards)
 	for i, r := range found.Rows {
-		if r.Verdict == Unsafe && (against == "" || r.Crash == against) {
+		if r.Verdict == Unsafe && (against == "" || string(r.Crash) == against) {
 			return false
 		}
 		better = better || answer.Rows[i].Verdict == Unsafe && r.Verdict != Unsafe
@@ -128,15 +130,8 @@ func helps(answer, found *Answer, against settings.Crash) bool {
 	return better
 }
 
-// candidate is a runbook and its effect on the question.
-type candidate struct {
-	Runbook
-	change  func(*Runner)
-	against settings.Crash // "" for all
-}
-
 // candidates lists possible runbooks, the cheapest first.
-func (a *Runner) candidates(answer *Answer) (all []candidate) {
+func (a *Runner) candidates(answer *Answer) (all []Runbook) {
 	redis := a.Server.Redis
 	for _, h := range answer.Hazards {
 		if h.Name == RewriteHazard {
@@ -181,18 +176,18 @@ func (a *Runner) line(line string) Step {
 }
 
 // setting is the runbook of a directive that CONFIG SET applies at once.
-func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) candidate {
+func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) Runbook {
 	step, before := a.line(name+" "+value), a.Server.Redis.Values()[name]
-	return candidate{Runbook: Runbook{Name: title, Price: price,
-		Check: "redis-cli CONFIG GET says the new value, before and after a restart",
-		Steps: []Step{config(name, value), step},
-		Back:  []Step{config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}}},
+	return Runbook{Name: title, Price: price,
+		Check:  "redis-cli CONFIG GET says the new value, before and after a restart",
+		Steps:  []Step{config(name, value), step},
+		Back:   []Step{config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}},
 		change: func(q *Runner) { q.Server = q.Server.Changed(change) }}
 }
 
 // appendOnly enables the append-only file without a restart: a server that starts with appendonly yes and only a
 // snapshot starts empty.
-func (a *Runner) appendOnly(fsync string) candidate {
+func (a *Runner) appendOnly(fsync string) Runbook {
 	price := "each lock is written to a file, which is rewritten from time to time by a child that may need as much " +
 		"memory again"
 	if fsync == "always" {
@@ -202,7 +197,7 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
 	line.Cost = strings.TrimPrefix(line.Cost+"; once every server that this line is for has done the steps above: "+
 		"another one starts empty", "; ")
-	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
+	return Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
 		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
 			"rewrite is done: it starts empty",
 		Steps: []Step{config("appendfsync", fsync), on,
@@ -211,14 +206,14 @@ func (a *Runner) appendOnly(fsync string) candidate {
 			a.line("appendfsync " + fsync)},
 		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // before the line, for a crash
 			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, config("appendonly", "no"),
-			config("appendfsync", a.Server.Redis.AppendFsync)}},
+			config("appendfsync", a.Server.Redis.AppendFsync)},
 		change: func(q *Runner) {
 			q.Server = q.Server.Changed(func(r *settings.Redis) { r.AppendOnly, r.AppendFsync = true, fsync })
 		}}
 }
 
 // sleep delays the server's start until every lock has expired.
-func (a *Runner) sleep() candidate {
+func (a *Runner) sleep() Runbook {
 	wait := wholeSeconds(Boundary(a.Longest(), a.Drift))
 	seconds := int(wait / time.Second)
 	step := Step{Place: a.Server.CommandPlace, Cost: a.Server.Remade()}
@@ -236,10 +231,10 @@ func (a *Runner) sleep() candidate {
 	default:
 		step = Step{Do: fmt.Sprintf("let whatever starts the server run sleep %d before it", seconds)}
 	}
-	return candidate{Runbook: Runbook{Name: fmt.Sprintf("a start that waits for %d s", seconds), Steps: []Step{step},
-		Back:  byHand("take the line out again"),
-		Check: fmt.Sprintf("after a restart, redis-cli PING is refused for %d s", seconds),
-		Price: fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds)},
+	return Runbook{Name: fmt.Sprintf("a start that waits for %d s", seconds), Steps: []Step{step},
+		Back:   byHand("take the line out again"),
+		Check:  fmt.Sprintf("after a restart, redis-cli PING is refused for %d s", seconds),
+		Price:  fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds),
 		change: func(q *Runner) { q.delayReturns(wait) }}
 }
 
@@ -254,65 +249,63 @@ func (q *Runner) delayReturns(wait time.Duration) {
 }
 
 // shorter gives the locks a TTL that ends before the server is back.
-func (a *Runner) shorter() candidate {
+func (a *Runner) shorter() Runbook {
 	least := a.Server.Returns[settings.Kill].After
 	for _, crash := range a.Crashes {
 		least = min(least, a.Server.Returns[crash].After)
 	}
 	ttl := time.Duration(float64(least) / (1 + a.Drift)).Truncate(100 * time.Millisecond)
-	return candidate{Runbook: Runbook{Name: fmt.Sprintf("a TTL of at most %s", ttl), Check: "redis-cli PTTL of a lock",
+	return Runbook{Name: fmt.Sprintf("a TTL of at most %s", ttl), Check: "redis-cli PTTL of a lock",
 		Price: "locks have to be renewed more often, and a holder that stalls loses its lock sooner",
 		Steps: byHand(fmt.Sprintf("give all clients a TTL of at most %s; wait for the longest old one before the next "+
 			"restart", ttl)),
-		Back: byHand("give the clients their TTL back")}, change: func(q *Runner) {
-		if ttl > 20*time.Millisecond {
-			q.TTLs = slices.Repeat([]time.Duration{ttl}, len(q.TTLs))
-		}
-	}}
+		Back: byHand("give the clients their TTL back"), change: func(q *Runner) {
+			if ttl > 20*time.Millisecond {
+				q.TTLs = slices.Repeat([]time.Duration{ttl}, len(q.TTLs))
+			}
+		}}
 }
 
 // guarded makes the clients refuse votes of a server that started recently.
-func (a *Runner) guarded() candidate {
+func (a *Runner) guarded() Runbook {
 	longest := fmt.Sprintf("%d*time.Millisecond", a.Longest().Milliseconds())
 	if a.Longest()%time.Second == 0 {
 		longest = fmt.Sprintf("%d*time.Second", a.Longest()/time.Second)
 	}
-	return candidate{Runbook: Runbook{Name: "a restart guard in the clients",
+	return Runbook{Name: "a restart guard in the clients",
 		Check: "after a restart, an acquire that needs this node fails until the TTL is over",
 		Price: fmt.Sprintf("a node that restarted has no vote for up to %s; if a majority did, nobody gets a lock for "+
 			"as long",
 			wholeSeconds(Boundary(a.Longest(), a.Drift))+2*time.Second),
 		Steps: byHand(fmt.Sprintf("server.Nodes(clients, guard.Servers(guard.Options{Longest: %s})) in all clients, or the "+
 			"same in another library: no vote from a server whose INFO "+
-			"uptime_in_seconds is below the longest TTL", longest)), Back: byHand("take the option out again")},
+			"uptime_in_seconds is below the longest TTL", longest)), Back: byHand("take the option out again"),
 		change: func(q *Runner) { q.Guard = true }}
 }
 
 // waitAOF makes the clients of a lock on one server wait for its disk.
-func (a *Runner) waitAOF() candidate {
-	return candidate{Runbook: Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)",
+func (a *Runner) waitAOF() Runbook {
+	return Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)",
 		Against: string(settings.PowerLoss),
 		Check:   "WAITAOF 1 0 1500 answers 1 and 0",
 		Price:   "each lock waits for the fsync of everysec, up to a second, and an extension too",
 		Steps:   byHand("WAITAOF 1 0 1500 on the connection of the SET; give the lock up if the first number is 0"),
-		Back:    byHand("take the command out again")},
-		against: settings.PowerLoss,
+		Back:    byHand("take the command out again"),
 		change:  func(q *Runner) { q.WaitAOF = persistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
 }
 
-func (a *Runner) waitForReplicas() candidate {
+func (a *Runner) waitForReplicas() Runbook {
 	counted := *a.Failover
 	counted.Uncounted = ""
 	n, all := counted.Replicas, "the replica"
 	if n > 1 {
 		all = fmt.Sprintf("all %d replicas", n)
 	}
-	return candidate{Runbook: Runbook{Name: "WAIT for " + all, Against: "takeovers",
+	return Runbook{Name: "WAIT for " + all, Against: "takeovers",
 		Check: fmt.Sprintf("WAIT %d 1000 answers %[1]d", n),
 		Price: "each lock waits for the replicas, and nobody gets one while a replica is away",
 		Steps: byHand(fmt.Sprintf("WAIT %d 1000 on the connection of the SET; give the lock up if fewer answer", n)),
-		Back:  byHand("take the command out again")},
-		against: "takeovers", change: func(q *Runner) { q.Failover, q.Wait = &counted, n }}
+		Back:  byHand("take the command out again"), change: func(q *Runner) { q.Failover, q.Wait = &counted, n }}
 }
 
 func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }

@@ -98,25 +98,24 @@ func (p Point) job(n int, drift float64) (suite.Job, error) {
 	}
 	s.Script = p.before(m, drift)
 	long := away > time.Duration(downLong*float64(p.TTL))
-	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.Verb(p.Crash), Targets: []string{"n3"}})
+	s.Script = append(s.Script, step(scenarios.Verb(p.Crash), "n3"))
 	if long {
-		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey,
-			Async: true, Within: scenarios.Span{TTLs: downLong / 2}})
+		early := acquire("c2", lockKey, scenarios.Span{TTLs: downLong / 2})
+		early.Async = true
+		s.Script = append(s.Script, early)
 	}
 	if away > 0 {
 		s.Script = append(s.Script, wait(away))
 	}
 	if long {
-		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c2"}})
+		s.Script = append(s.Script, step(scenarios.VerbAwait, "c2"))
 	}
 	again := scenarios.Span{TTLs: 2.5}
 	if p.Guard {
 		s.Lock.Name, again.Fixed = "redlock-guarded", guardSlack
 		s.Bounds = scenarios.Bounds{"free": again, "grant": again} // the guard's cost: no grants until then
 	}
-	s.Script = append(s.Script,
-		scenarios.Step{Verb: nemesis.Start, Targets: []string{"n3"}},
-		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: again})
+	s.Script = append(s.Script, step(nemesis.Start, "n3"), granted(acquire("c2", lockKey, again)))
 	return suite.Job{Scenario: &s}, nil
 }
 
@@ -147,14 +146,28 @@ func (p Point) before(m moment, drift float64) []scenarios.Step {
 		steps = append(steps, wait(m.tick))
 		if m.worst {
 			// Redis syncs at its first write in each second: this one is for another lock.
-			steps = append(steps, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"})
+			steps = append(steps, granted(acquire("c1", "k2", scenarios.Span{})))
 		}
 	}
-	steps = append(steps, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey, Must: "ok"})
+	steps = append(steps, granted(acquire("c1", lockKey, scenarios.Span{})))
 	if m.share > 0 {
 		steps = append(steps, wait(time.Duration(m.share*float64(p.TTL))))
 	}
 	return steps
+}
+
+func step(verb scenarios.Verb, targets ...string) scenarios.Step {
+	return scenarios.Step{Verb: verb, Targets: targets}
+}
+
+func acquire(client, key string, within scenarios.Span) scenarios.Step {
+	return scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{client}, Key: key, Within: within}
+}
+
+// granted is an acquire without whose grant a trial shows nothing.
+func granted(s scenarios.Step) scenarios.Step {
+	s.Must = "ok"
+	return s
 }
 
 func wait(d time.Duration) scenarios.Step {

@@ -90,8 +90,8 @@ var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|
 // container reads a service, which need not be a server.
 func (v service) container() container {
 	image := v.text("image")
-	c := container{place: v.at(), name: v.name, label: "the service " + v.name, image: image, folder: v.text("working_dir"),
-		hasEntry: v.has("entrypoint"), entry: joinWords(interpolated(v.get("entrypoint").value)),
+	c := container{place: v.at(), name: v.name, label: "the service " + v.name, image: image,
+		folder: v.text("working_dir"), hasEntry: v.has("entrypoint"), entry: joinWords(interpolated(v.get("entrypoint").value)),
 		command: joinWords(interpolated(v.get("command").value)), at: v.at("command"), envAt: v.at("environment"),
 		written: v.get("environment").value,
 		plain:   runsWords(image) && !v.has("build") && !v.has("environment") && !v.has("env_file"),
@@ -219,8 +219,8 @@ func (v service) restart(s *Server, sleep time.Duration) {
 	if outranks.value != nil {
 		policy = deployPolicy
 		if outranks.has("delay") {
-			s.doubt(Restart, outranks.at(), "a swarm keeps the delay of deploy.restart_policy, and docker compose does not: which "+
-				"of them runs it is not known", settings.Kill)
+			s.doubt(Restart, outranks.at(), "a swarm keeps the delay of deploy.restart_policy, and docker compose does not: "+
+				"which of them runs it is not known", settings.Kill)
 		}
 	}
 	s.restarted(fmt.Sprint(cmp.Or(policy, any("no"))), sleep)

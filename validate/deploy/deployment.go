@@ -44,8 +44,7 @@ func (d *Deployment) assemble(o Options) error {
 	d.Servers = append(d.Servers, d.containers(engine)...)
 	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
-	const which, instead = "not understood: which of these %s runs a server of locks; any could", ": give docker inspect of " +
-		"its container"
+	const which = "not understood: which of these %s runs a server of locks; any could: give docker inspect of its container"
 	switch {
 	case len(kubernetes) > 0 && len(found) == 0:
 		what, at := "which of these objects runs a server of locks; any could", kubernetes[0].at("kind")
@@ -59,9 +58,9 @@ func (d *Deployment) assemble(o Options) error {
 			"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)")
 	case len(compose) > 0 && len(d.Servers)+len(d.unread) == 0:
 		d.unreadable(compose[0].at("services"),
-			fmt.Sprintf(which, "services")+instead)
+			fmt.Sprintf(which, "services"))
 	case len(engine) > 0 && len(d.Servers)+len(d.unread) == 0:
-		d.unreadable(engine[0].place, fmt.Sprintf(which, "containers")+instead)
+		d.unreadable(engine[0].place, fmt.Sprintf(which, "containers"))
 	}
 	return d.settingsOnly(o)
 }

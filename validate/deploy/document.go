@@ -42,8 +42,8 @@ func readDocuments(file, text string) (documents []item, err error) {
 		part := text[last:next[0]]
 		if !definition.MatchString(part) {
 			if size += len(part); int64(size) > input.Config || len(begins) > mostDocuments {
-				return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1}, What: "there are too many objects",
-					Right: fmt.Sprintf("give at most %d, of %d bytes, besides CustomResourceDefinitions", mostDocuments, input.Config)}
+				return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1},
+					What: "there are too many objects", Right: fmt.Sprintf("give at most %d, of %d bytes, besides CustomResourceDefinitions", mostDocuments, input.Config)}
 			}
 			read, err := readDocument(file, lines, part)
 			if err != nil {

@@ -306,8 +306,8 @@ func number(value any, otherwise int) int {
 func (p pod) updates(s *Server) {
 	spec := p.get("spec")
 	if owner, _ := p.owner(p.all); owner != "" {
-		s.unknown(Single, p.at("metadata", "ownerReferences"), "what made this "+p.kind+", the "+owner+", which was not given",
-			"start another one beside it, elsewhere or with other settings: give it too")
+		s.unknown(Single, p.at("metadata", "ownerReferences"),
+			"what made this "+p.kind+", the "+owner+", which was not given", "start another one beside it, elsewhere or with other settings: give it too")
 	}
 	replicas := fmt.Sprint(cmp.Or(spec.get("replicas").value, any(1)))
 	s.setCount(replicas)

@@ -65,9 +65,10 @@ var weighty = map[string]func(Directive) *Remark{
 		"and see failover-lock for what a failover does", not("no one", "")),
 	"cluster-enabled": remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a "+
 		"replica that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no")),
-	"aof-load-corrupt-tail-max-size": remarkIf("cuts a damaged end of the append-only file off, with the locks in it", not("0")),
-	"loadmodule":                     remarkIf("loads a module, which can do anything to keys", always),
-	"rename-command":                 renamed,
+	"aof-load-corrupt-tail-max-size": remarkIf("cuts a damaged end of the append-only file off, with the locks in it",
+		not("0")),
+	"loadmodule":     remarkIf("loads a module, which can do anything to keys", always),
+	"rename-command": renamed,
 	"sentinel": remarkIf("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
 		"and see failover-lock for what a failover does", always),
 	"ignore-warnings": remarkIf("lets Redis run on a kernel whose children may corrupt what they save", not("")),
@@ -76,8 +77,8 @@ var weighty = map[string]func(Directive) *Remark{
 //go:embed harmless.txt
 var harmlessText string
 
-// harmlessNames are the directives of Redis up to 8.8 and Valkey up to 9.0 that do not affect whether a node remembers a
-// lock (CONFIG GET * of 7.0.15, and the additions of later versions' redis.conf).
+// harmlessNames are the directives of Redis up to 8.8 and Valkey up to 9.0 that do not affect whether a node remembers
+// a lock (CONFIG GET * of 7.0.15, and the additions of later versions' redis.conf).
 var harmlessNames = strings.Fields(harmlessText)
 
 // ofModule matches the settings of the modules in Redis 8's own packages (redis-full.conf).

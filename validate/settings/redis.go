@@ -315,7 +315,8 @@ func FromConfigGet(at Place, values map[string]string) (*Redis, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		d := Directive{Place: at, Name: strings.ToLower(name), Args: []string{values[name]}}
 		words, err := SplitWords(values[name])
-		if current(d.Name) == "replicaof" || err == nil && len(words) > 0 && d.Name != "dir" && d.Name != "save" && !d.Secret() {
+		whole := d.Name == "dir" || d.Name == "save" || d.Secret()
+		if current(d.Name) == "replicaof" || err == nil && len(words) > 0 && !whole {
 			d.Args = words
 		}
 		directives = append(directives, d)
