@@ -91,7 +91,8 @@ var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|
 func (v service) container() container {
 	image := v.text("image")
 	c := container{place: v.at(), name: v.name, label: "the service " + v.name, image: image,
-		folder: v.text("working_dir"), hasEntry: v.has("entrypoint"), entry: joinWords(interpolated(v.get("entrypoint").value)),
+		folder: v.text("working_dir"), hasEntry: v.has("entrypoint"),
+		entry:   joinWords(interpolated(v.get("entrypoint").value)),
 		command: joinWords(interpolated(v.get("command").value)), at: v.at("command"), envAt: v.at("environment"),
 		written: v.get("environment").value,
 		plain:   runsWords(image) && !v.has("build") && !v.has("environment") && !v.has("env_file"),

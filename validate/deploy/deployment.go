@@ -44,7 +44,7 @@ func (d *Deployment) assemble(o Options) error {
 	d.Servers = append(d.Servers, d.containers(engine)...)
 	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
-	const which = "not understood: which of these %s runs a server of locks; any could: give docker inspect of its container"
+	const which = "not understood: which of these %s runs a server of locks; any could: give docker inspect of it"
 	switch {
 	case len(kubernetes) > 0 && len(found) == 0:
 		what, at := "which of these objects runs a server of locks; any could", kubernetes[0].at("kind")

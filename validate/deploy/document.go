@@ -31,19 +31,27 @@ const mostDocuments = 2000
 
 var (
 	documentLine = regexp.MustCompile(`(?m)^---(?:[ \t].*)?$`)
-	// definition is an object that only describes a kind. Those of an operator are longer than all its other objects.
-	definition = regexp.MustCompile(`(?m)^kind: CustomResourceDefinition\s*$`)
+	documentEnd  = regexp.MustCompile(`(?m)^\.\.\.`)
+	kindLine     = regexp.MustCompile(`(?m)^["']?kind["']?\s*:.*$`)
 )
 
+// isDefinition reports whether a document only describes a kind. Those of an operator are longer than all its objects.
+func isDefinition(text string) bool {
+	kinds := kindLine.FindAllString(text, 2)
+	return len(kinds) == 1 && kinds[0] == "kind: CustomResourceDefinition" && !documentEnd.MatchString(text)
+}
+
 func readDocuments(file, text string) (documents []item, err error) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	begins := documentLine.FindAllStringIndex(text, mostDocuments+1)
 	lines, last, size := 0, 0, 0
 	for _, next := range append(begins, []int{len(text)}) {
 		part := text[last:next[0]]
-		if !definition.MatchString(part) {
+		if !isDefinition(part) {
 			if size += len(part); int64(size) > input.Config || len(begins) > mostDocuments {
 				return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1},
-					What: "there are too many objects", Right: fmt.Sprintf("give at most %d, of %d bytes, besides CustomResourceDefinitions", mostDocuments, input.Config)}
+					What:  "there are too many objects",
+					Right: fmt.Sprintf("besides CustomResourceDefinitions give %d, of %d bytes, at most", mostDocuments, input.Config)}
 			}
 			read, err := readDocument(file, lines, part)
 			if err != nil {
@@ -81,7 +89,7 @@ func readDocument(file string, above int, text string) (documents []item, err er
 
 // objects returns the objects of a List, as kubectl get prints one, and of nested Lists; for anything else the item.
 func (d item) objects() (all []item) {
-	if !strings.HasSuffix(d.text("kind"), "List") || !d.has("items") {
+	if _, several := d.get("items").value.([]any); !several || !strings.HasSuffix(d.text("kind"), "List") {
 		return []item{d}
 	}
 	for _, object := range d.list("items") {

@@ -130,7 +130,8 @@ func fileSystem(what, kind, device, options string) loss {
 type machineMount struct {
 	at                         settings.Place
 	what, where, kind, options string
-	early                      bool // local-fs.target waits for it
+	early                      bool   // local-fs.target waits for it
+	odd                        string // a key of its unit that is not known
 }
 
 // readMount reads a mount unit with the drop-ins of systemd's folders.
@@ -143,8 +144,14 @@ func readMount(g textFile) (machineMount, error) {
 	}
 	value := func(key string) string { return u.last("Mount."+key, "").value }
 	early := slices.Concat(u.words("Unit.Before"), u.words("Install.WantedBy"), u.words("Install.RequiredBy"))
+	odd := ""
+	for _, a := range u.lines {
+		if !slices.Contains(allowed["mount unit"], a.key) {
+			odd = a.key
+		}
+	}
 	return machineMount{u.last("Mount.Where", "").at, value("What"), value("Where"), value("Type"), value("Options"),
-		slices.Contains(early, "local-fs.target")}, err
+		slices.Contains(early, "local-fs.target"), odd}, err
 }
 
 // fstab returns the mounts that systemd makes from /etc/fstab (systemd-fstab-generator(8)).
@@ -155,7 +162,7 @@ func (u *unit) fstab() (all []machineMount) {
 		f := append(strings.Fields(line), "", "", "", "")
 		if where := fstabEscapes.Replace(f[1]); !isComment(line) && filepath.IsAbs(where) {
 			all = append(all, machineMount{settings.Place{File: file, Line: i + 1}, f[0], where, f[2], f[3],
-				!lateMount.MatchString(f[3])})
+				!lateMount.MatchString(f[3]), ""})
 		}
 	}
 	return all
@@ -174,6 +181,9 @@ func (s *Server) addMachineMount(m machineMount) {
 		return
 	}
 	f := fileSystem(m.where, m.kind, m.what, m.options)
+	if m.odd != "" && f.why == "" {
+		f = maybeLost("not understood: %s of the mount %s; it could be that nothing is mounted there", m.odd, m.where)
+	}
 	if m.where == "/" && f.why == "" { // folders in memory below a disk are known by name
 		return
 	}

@@ -61,7 +61,7 @@ func (d item) owner(all []item) (name string, given bool) {
 	for _, owner := range list(dig(d.value, "metadata", "ownerReferences")) {
 		name = text(owner, "kind") + " " + text(owner, "name")
 		if slices.ContainsFunc(all, func(other item) bool {
-			return other.object() == name && other.namespace() == d.namespace()
+			return other.object() == name && other.sharesNamespace(d)
 		}) {
 			return name, true
 		}
@@ -307,7 +307,8 @@ func (p pod) updates(s *Server) {
 	spec := p.get("spec")
 	if owner, _ := p.owner(p.all); owner != "" {
 		s.unknown(Single, p.at("metadata", "ownerReferences"),
-			"what made this "+p.kind+", the "+owner+", which was not given", "start another one beside it, elsewhere or with other settings: give it too")
+			"what made this "+p.kind+", the "+owner+", which was not given",
+			"start another one beside it, elsewhere or with other settings: give it too")
 	}
 	replicas := fmt.Sprint(cmp.Or(spec.get("replicas").value, any(1)))
 	s.setCount(replicas)

@@ -174,7 +174,7 @@ func (d *Deployment) classify(g textFile, o Options) error {
 		d.reports = append(d.reports, ParseInfo(g.file, g.text))
 	case isYAML || looksLikeYAML(g.text):
 		documents, err := readDocuments(g.file, g.text)
-		if err == nil && len(documents) == 0 && !definition.MatchString(g.text) {
+		if err == nil && len(documents) == 0 && !kindLine.MatchString(g.text) {
 			err = &settings.Problem{Place: settings.Place{File: g.file}, What: "nothing is described here", Right: Wanted}
 		}
 		if d.documents = append(d.documents, documents...); composeTag.MatchString(g.text) {
