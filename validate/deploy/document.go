@@ -41,25 +41,58 @@ func isDefinition(text string) bool {
 	return len(kinds) == 1 && kinds[0] == "kind: CustomResourceDefinition" && !documentEnd.MatchString(text)
 }
 
+// split cuts a text before each match.
+func split(text string, before *regexp.Regexp) (parts []string) {
+	last := 0
+	for _, next := range before.FindAllStringIndex(text, -1) {
+		parts, last = append(parts, text[last:next[0]]), next[0]
+	}
+	return append(parts, text[last:])
+}
+
+// The lines of a List as kubectl prints one: its items begin at the margin, and nothing else of it says anything.
+var (
+	listLine = regexp.MustCompile(`(?m)^kind: List$`)
+	itemLine = regexp.MustCompile(`(?m)^(?:- |[^\s#-])`)
+	frame    = regexp.MustCompile(`^(?:apiVersion: v1|items:|kind: List|metadata:(?: \{\})?(?:\n  .*)*)?\n*$`)
+)
+
+// listParts cuts a List into its items, or returns nil for anything else.
+func listParts(text string) (parts []string) {
+	if !listLine.MatchString(text) {
+		return nil
+	}
+	parts = split(text, itemLine)
+	if slices.ContainsFunc(parts[1:], func(p string) bool { return p[0] != '-' && !frame.MatchString(p) }) {
+		return nil
+	}
+	return parts
+}
+
 func readDocuments(file, text string) (documents []item, err error) {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	begins := documentLine.FindAllStringIndex(text, mostDocuments+1)
-	lines, last, size := 0, 0, 0
-	for _, next := range append(begins, []int{len(text)}) {
-		part := text[last:next[0]]
-		if !isDefinition(part) {
-			if size += len(part); int64(size) > input.Config || len(begins) > mostDocuments {
-				return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1},
-					What:  "there are too many objects",
-					Right: fmt.Sprintf("besides CustomResourceDefinitions give %d, of %d bytes, at most", mostDocuments, input.Config)}
-			}
-			read, err := readDocument(file, lines, part)
-			if err != nil {
-				return nil, err
-			}
-			documents = append(documents, read...)
+	lines, size, count := 0, 0, 0
+	for _, whole := range split(strings.ReplaceAll(text, "\r\n", "\n"), documentLine) {
+		parts := listParts(whole)
+		several := parts != nil
+		if !several {
+			parts = []string{whole}
 		}
-		lines, last = lines+strings.Count(part, "\n"), next[0]
+		for _, part := range parts {
+			if !isDefinition(part) && (!several || part[:min(1, len(part))] == "-") {
+				size, count = size+len(part), count+1
+				if int64(size) > input.Config || count > mostDocuments {
+					return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1},
+						What:  "there are too many objects",
+						Right: fmt.Sprintf("besides CustomResourceDefinitions give %d, of %d bytes, at most", mostDocuments, input.Config)}
+				}
+				read, err := readDocument(file, lines, part)
+				if err != nil {
+					return nil, err
+				}
+				documents = append(documents, read...)
+			}
+			lines += strings.Count(part, "\n")
+		}
 	}
 	return documents, nil
 }
@@ -78,7 +111,9 @@ func readDocument(file string, above int, text string) (documents []item, err er
 		whole := item{file: file, above: above, body: d.Body, value: d.Value}
 		switch d.Value.(type) {
 		case []any: // docker inspect, an Ansible playbook
-			documents = append(documents, whole.list()...)
+			for _, one := range whole.list() {
+				documents = append(documents, one.objects()...)
+			}
 		case nil: // comments only
 		default:
 			documents = append(documents, whole.objects()...)
