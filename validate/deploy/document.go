@@ -82,8 +82,9 @@ func readDocuments(file, text string) (documents []item, err error) {
 				size, count = size+len(part), count+1
 				if int64(size) > input.Config || count > mostDocuments {
 					return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1},
-						What:  "there are too many objects",
-						Right: fmt.Sprintf("besides CustomResourceDefinitions give %d, of %d bytes, at most", mostDocuments, input.Config)}
+						What: "there are too many objects",
+						Right: fmt.Sprintf("besides CustomResourceDefinitions, give at most %d of %d bytes", mostDocuments,
+							input.Config)}
 				}
 				read, err := readDocument(file, lines, part)
 				if err != nil {

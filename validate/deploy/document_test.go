@@ -32,7 +32,8 @@ func TestReadDocuments_LongListAndDefinitions_EachObjectHasItsLine(t *testing.T)
 // A List that says more than kubectl's does is read whole.
 func TestReadDocuments_ListWithOtherKeys_IsReadWhole(t *testing.T) {
 	for _, text := range []string{"kind: List\nitems:\n- kind: Pod\n  spec: *a\nx: &a {}\n",
-		"kind: List\nitems:\n- kind: Pod\nservices:\n  a: {image: redis}\n", "kind: List\nitems:\n- kind: Pod\n\"services\": {}\n", "- a\n- kind: List\n"} {
+		"kind: List\nitems:\n- kind: Pod\nservices:\n  a: {image: redis}\n",
+		"kind: List\nitems:\n- kind: Pod\n\"services\": {}\n", "- a\n- kind: List\n"} {
 		require.Nil(t, listParts(text), text)
 	}
 }

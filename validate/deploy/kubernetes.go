@@ -56,12 +56,19 @@ func (d item) sharesNamespace(other item) bool {
 	return d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 }
 
-// owner is the object that made this one, as a StatefulSet makes its pods, "" for none. given: it is among the objects.
-func (d item) owner(all []item) (name string, given bool) {
+// makers are the kinds of which Kubernetes itself makes others. Any other owner is only deleted with what it owns.
+var makers = map[string][]string{
+	"Pod":        {"StatefulSet", "ReplicaSet", "DaemonSet", "ReplicationController", "Job"},
+	"ReplicaSet": {"Deployment"}, "Job": {"CronJob"}, "EndpointSlice": {"Service"},
+	"ControllerRevision": {"StatefulSet", "DaemonSet"},
+}
+
+// owner is an object that owns this one, "" for none. made: it was given, and makes such objects.
+func (d item) owner(all []item) (name string, made bool) {
 	for _, owner := range list(dig(d.value, "metadata", "ownerReferences")) {
 		name = text(owner, "kind") + " " + text(owner, "name")
-		if slices.ContainsFunc(all, func(other item) bool {
-			return other.object() == name && other.sharesNamespace(d)
+		if slices.Contains(makers[d.text("kind")], text(owner, "kind")) && slices.ContainsFunc(all, func(other item) bool {
+			return other.object() == name && other.sharesNamespace(d) && !other.foreign()
 		}) {
 			return name, true
 		}
@@ -95,7 +102,7 @@ func (p pod) whole() bool {
 func (whole *Deployment) readKubernetes(all []item) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
-		if _, given := d.owner(all); !known || given {
+		if _, made := d.owner(all); !known || made {
 			continue
 		}
 		if !p.whole() {
@@ -307,8 +314,8 @@ func (p pod) updates(s *Server) {
 	spec := p.get("spec")
 	if owner, _ := p.owner(p.all); owner != "" {
 		s.unknown(Single, p.at("metadata", "ownerReferences"),
-			"what made this "+p.kind+", the "+owner+", which was not given",
-			"start another one beside it, elsewhere or with other settings: give it too")
+			"the "+owner+", which owns this "+p.kind, "start another one beside it, elsewhere or with other settings: "+
+				"give what made it too")
 	}
 	replicas := fmt.Sprint(cmp.Or(spec.get("replicas").value, any(1)))
 	s.setCount(replicas)
