@@ -293,8 +293,8 @@ func (p pod) initial(s *Server) {
 		if seen && s.config != nil && s.config.name == "" {
 			s.unknown(Settings, c.place, c.label, "write the settings")
 		}
-		if !seen && clientImage.MatchString(c.image) {
-			s.unknown(Alone, c.place, c.label, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
+		if !seen && clientImage.MatchString(c.image) || commander.MatchString(fmt.Sprint(c.words(), c.written)) {
+			s.unknown(Alone, c.place, c.label, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server, this pod's or another's")
 		}
 	}
 }
