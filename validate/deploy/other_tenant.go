@@ -83,16 +83,15 @@ func (s *Server) onFolder() bool {
 // clientOf judges the command of another container that may be a client: one with redis-cli, kubectl or the like in its
 // command or variables, or with an image of Redis, which has no other use there.
 func (s *Server) clientOf(at settings.Place, label, image string, command []string, variables any) {
-	base, all := path.Base(image), strings.Join(command, " ")
-	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) ||
-		strings.HasPrefix(base, "kubectl") || talker.MatchString(fmt.Sprint(variables))
-	if !client || companions.MatchString(base) || isSentinel(image, command) {
-		return
-	}
-	if !effectOf(command).known {
+	base := path.Base(image)
+	named := clientName.MatchString(base) && !companions.MatchString(base)
+	says := commander.MatchString(strings.Join(command, " ")) || talker.MatchString(fmt.Sprint(variables))
+	if (named || says) && !isSentinel(image, command) && !effectOf(command).known {
 		s.unknown(Alone, at, label, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
 	}
 }
+
+var clientName = regexp.MustCompile(`^(?:redis|valkey|kubectl)`)
 
 // script breaks the link Alone for an inline file that runs a client of the server.
 func (s *Server) script(content item, name string) {
