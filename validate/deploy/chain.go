@@ -21,7 +21,7 @@ const (
 	Takeover LinkName = "takeover"      // no replica is promoted, or the takeovers are judged
 )
 
-// chain lists the links that every safe verdict needs.
+// chain lists the links that every safe verdict needs. Their places are their identifiers.
 var chain = []LinkName{Program, Settings, Data, Restart, Alone, Single, Takeover}
 
 // State says how far a link is known.
@@ -53,10 +53,7 @@ func (l Link) String() string {
 }
 
 // ID is the stable identifier of a finding about the link.
-func (l Link) ID() string { return linkIDs[l.Name] }
-
-var linkIDs = map[LinkName]string{Program: "LP011", Settings: "LP012", Data: "LP013", Restart: "LP014", Alone: "LP015",
-	Single: "LP016", Takeover: "LP017"}
+func (l Link) ID() string { return fmt.Sprintf("LP01%d", 1+slices.Index(chain, l.Name)) }
 
 // Chain has the facts about a server.
 type Chain struct {

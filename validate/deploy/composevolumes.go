@@ -53,14 +53,16 @@ func (d item) load(c *configFile, _ string) {
 // engine's name, or to the folder of its device option.
 func (d item) volume(value any) volume {
 	v := readVolume(value)
-	v.base, v.file = d.folder(), d.file
+	if v.file = d.file; v.kind == "bind" {
+		v.shows = d.folderOf(v.from)
+	}
 	options := strings.Split(d.text("volumes", v.from, "driver_opts", "o"), ",")
 	v.readOnly = v.readOnly || v.kind == "volume" && slices.Contains(options, "ro")
 	if v.kind != "volume" || v.from == "" {
 		return v
 	}
 	named := d.get("volumes", v.from)
-	name := cmp.Or(d.text("name"), path.Base(v.base)) + "_" + v.from
+	name := cmp.Or(d.text("name"), path.Base(d.folder())) + "_" + v.from
 	outside := named.get("external")
 	if yes, _ := truth(outside.value); yes || asMap(outside.value) != nil {
 		name = v.from

@@ -320,8 +320,9 @@ func (p pod) updates(s *Server) {
 	replicas := fmt.Sprint(cmp.Or(spec.get("replicas").value, any(1)))
 	s.setCount(replicas)
 	switch p.kind {
-	case "Pod":
-	case "StatefulSet":
+	case "Pod", "StatefulSet":
+		s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
+		s.assume(Single, s.Place, "nobody deletes a pod by force, which lets a second one start beside it")
 		if kind := spec.text("updateStrategy", "type"); !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
 			s.unknown(Single, spec.at("updateStrategy"), "the updateStrategy "+kind, "start a second server",
 				settings.Shutdown)
@@ -336,8 +337,6 @@ func (p pod) updates(s *Server) {
 		s.doubt(Single, spec.at("replicas"),
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
-	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
-	s.assume(Single, s.Place, "nobody deletes a pod by force, which lets a second one start beside it")
 }
 
 // hooks judges whether a probe ends a sleep, and hooks that run no command.

@@ -52,9 +52,8 @@ func (s *Server) judgeMounts() {
 type volume struct {
 	kind, from, to string // kind: volume, bind, tmpfs, or an unknown one
 	subpath        string
-	base           string // the folder of relative paths
 	file           string // the file with the volume, "" if the folder of relative paths is unknown
-	shows          string // the resolved folder of the machine or the engine, for a named volume
+	shows          string // the resolved folder of the machine or the engine
 	plain          bool   // every key is known
 	readOnly       bool
 	variable       bool
@@ -108,10 +107,8 @@ func (v volume) source() string {
 	switch {
 	case v.shows != "":
 		return v.shows
-	case v.kind == "bind" && path.IsAbs(v.from):
-		return path.Clean(v.from)
 	case v.kind == "bind":
-		return path.Join("/", v.base, v.from)
+		return path.Clean(v.from)
 	case v.kind == "volume" && v.from != "":
 		return path.Join(engineVolumes, v.from, v.subpath)
 	}
