@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -57,7 +58,11 @@ func (r *Report) printRows(p *terminal.Page, whole bool) {
 	}
 	if len(rows) > 0 {
 		p.Line(r.table(rows, p.Screen))
-		p.Line(p.Style(key(p.Screen, "trials: as expected/all"), terminal.Faint) + "\n")
+		p.Line(p.Style(key(p.Screen, "trials: as expected/all"), terminal.Faint))
+		if p.Verbose {
+			p.Hang("", uniformRates(rows))
+		}
+		p.Line("")
 	}
 	r.Skips().print(p, "skipped: ", whole)
 	r.expectedViolations(p)
@@ -204,14 +209,39 @@ func (r *Row) noneViolated() string {
 	return history.Holds
 }
 
-// verdictLine is a property's worst verdict and its share of trials. A verbose screen adds the rate of violations.
+// verdictLine is a property's worst verdict. If trials differ, it adds that verdict's share, and on a verbose screen the
+// rate of violations. Where they agree, uniformRates has the rate once for all rows.
 func verdictLine(p Property, screen terminal.Screen) string {
 	line := p.sign(screen) + " " + terminal.Clean(p.Name)
-	if n, all := p.share(); n < all {
+	n, all := p.share()
+	if n < all {
 		line += fmt.Sprintf(" %d/%d", n, all)
-	}
-	if screen.Verbose && p.Rate.Trials > 1 {
-		line += "\n  violated in " + p.Rate.String()
+		if screen.Verbose && p.Rate.Trials > 1 {
+			line += "\n  violated in " + p.Rate.String()
+		}
 	}
 	return line
+}
+
+// uniformRates states what is known of a property whose trials agree: "Violated in 0 of 5, at most 44 % at 95 %; ...".
+func uniformRates(rows []*Row) string {
+	var rates []Rate
+	for _, row := range rows {
+		for _, p := range row.Shown() {
+			if n, all := p.share(); n == all && p.Rate.Trials > 1 && !slices.Contains(rates, p.Rate) {
+				rates = append(rates, p.Rate)
+			}
+		}
+	}
+	slices.SortFunc(rates, func(a, b Rate) int {
+		return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Trials, b.Trials))
+	})
+	var texts []string
+	for _, rate := range rates {
+		texts = append(texts, rate.String())
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return "Where all trials agree, a property was violated in " + strings.Join(texts, ", or in ") + "."
 }
