@@ -12,19 +12,19 @@ const Cancellation = "cancellation"
 
 var _ = declare(Property{
 	Name:    Cancellation,
-	Meaning: "an acquire that its caller has cancelled returns within a stated bound",
+	Meaning: "an operation that its caller has cancelled returns within a stated bound",
 	Place:   6,
 	Timed:   true,
 	Brief:   func(_ Violation, length string) string { return "cancelled but did not return: " + length },
 	judge:   func(a *analysis, _ oracles) (Result, error) { return (&cancellation{a}).judge(), nil },
 })
 
-// cancellation: after its caller cancels, an acquire returns within Bounds.Cancel, with or without the lock. It needs
-// no node's reply for that, so no fault on a node or a link excuses a late return. Only a stop of the client does: the
-// whole bound begins again when it ends.
+// cancellation: after its caller cancels, an acquire, extension or release returns within Bounds.Cancel, whatever its
+// outcome. It needs no node's reply for that, so no fault on a node or a link excuses a late return. Only a stop of the
+// client does: the whole bound begins again when it ends.
 //
-// A cancel counts only during an acquire. It shows nothing if the acquire has not returned by the end of the history
-// and the bound has not passed.
+// A cancel counts only during an operation. It shows nothing if the operation has not returned by the end of the
+// history and the bound has not passed.
 type cancellation struct{ *analysis }
 
 // cancel is a caller's cancellation of its client's current operation.
@@ -42,35 +42,33 @@ func (c *cancellation) judge() Result {
 	for _, by := range c.cancels {
 		byClient[by.client] = append(byClient[by.client], by)
 	}
-	for _, k := range c.keys {
-		for _, o := range k.acquires {
-			by, cancelled := firstOf(byClient[o.process], o)
-			if !cancelled {
-				continue
-			}
-			after := longest(span{by.time, o.done}.without(c.stopped(o.process)))
-			switch {
-			case bound > 0 && after.length() > bound:
-				violations = append(violations, c.violation(o, by, after))
-			case o.outcome == underWay:
-				continue
-			}
-			measured["cancelled"]++
-			measured["longest_return"] = max(measured["longest_return"], after.length())
+	for _, o := range c.operations.kept {
+		by, cancelled := firstOf(byClient[o.process], o)
+		if !cancelled || !o.asksNodes() {
+			continue
 		}
+		after := longest(span{by.time, o.done}.without(c.stopped(o.process)))
+		switch {
+		case bound > 0 && after.length() > bound:
+			violations = append(violations, c.violation(o, by, after))
+		case o.outcome == underWay:
+			continue
+		}
+		measured["cancelled"]++
+		measured["longest_return"] = max(measured["longest_return"], after.length())
 	}
 	result := newResult(Cancellation, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:
 	case bound <= 0:
-		result.Undecide(Vacuous, "the history sets no bound for a cancelled acquire")
+		result.Undecide(Vacuous, "the history sets no bound for a cancelled operation")
 	case measured["cancelled"] == 0:
-		result.Undecide(Vacuous, "no acquire was under way when its caller cancelled")
+		result.Undecide(Vacuous, "no operation was under way when its caller cancelled")
 	}
 	return result
 }
 
-// firstOf returns the first of a client's cancels that came during one of its acquires.
+// firstOf returns the first of a client's cancels that came during one of its operations.
 func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 	i := sort.Search(len(cancels), func(i int) bool { return cancels[i].event > o.call })
 	if i == len(cancels) {
@@ -81,14 +79,14 @@ func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 }
 
 func (c *cancellation) violation(o *operation, by cancel, after span) Violation {
-	ending := fmt.Sprintf("the acquire returned at %s", formatTime(o.done))
+	ending := fmt.Sprintf("the %s returned at %s", o.op, formatTime(o.done))
 	if o.outcome == underWay {
-		ending = fmt.Sprintf("the acquire had not returned at %s", formatTime(o.done))
+		ending = fmt.Sprintf("the %s had not returned at %s", o.op, formatTime(o.done))
 	}
 	return Violation{
 		Key: o.key, From: after.from, Until: after.until, Processes: []string{o.process},
-		What: fmt.Sprintf("%s began to acquire %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
-			o.process, o.key, formatTime(o.invoked), formatTime(by.time), ending, formatDuration(after.length()),
+		What: fmt.Sprintf("%s began to %s %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
+			o.process, o.op, o.key, formatTime(o.invoked), formatTime(by.time), ending, formatDuration(after.length()),
 			formatDuration(c.header.Bounds.Cancel)),
 		facts: func() []Fact { return c.waitFacts(o.process, o.key, after) },
 	}

@@ -14,7 +14,7 @@ func (s *story) cancel(t int64, client string) {
 }
 
 func TestCancellation(t *testing.T) {
-	const noneMet = "vacuous: no acquire was under way when its caller cancelled"
+	const noneMet = "vacuous: no operation was under way when its caller cancelled"
 	tests := []struct {
 		name    string
 		tell    func(s *story)
@@ -28,6 +28,14 @@ func TestCancellation(t *testing.T) {
 			history.Violated, "; the acquire returned at 0.651 s"},
 		{"never", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 0, "") },
 			history.Violated, "; the acquire had not returned at 2.000 s"},
+		{"a release in time", func(s *story) {
+			s.cancel(150, "c1")
+			s.release("c1", 1, 100, 600, history.TypeOK)
+		}, history.Holds, ""},
+		{"a release that never returns", func(s *story) {
+			s.cancel(150, "c1")
+			s.release("c1", 1, 100, 0, "")
+		}, history.Violated, "; the release had not returned at 2.000 s"},
 		{"a second cancel does not begin it anew", func(s *story) {
 			s.cancel(150, "c2")
 			s.cancel(400, "c2")

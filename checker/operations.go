@@ -54,6 +54,11 @@ func (o *operation) acquiresNothing() bool {
 	return o.op == history.OpRelease || o.op == history.OpCheck
 }
 
+// asksNodes reports whether it is the lock's work: an acquire, an extension or a release.
+func (o *operation) asksNodes() bool {
+	return o.op == history.OpAcquire || o.op == history.OpExtend || o.op == history.OpRelease
+}
+
 func (o *operation) accessesStore() bool { return o.op == history.OpRead || o.op == history.OpWrite }
 
 // finish records an operation's outcome. Values that only the invoke has stay.

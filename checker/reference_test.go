@@ -291,11 +291,13 @@ func earliest(lines []line, grant int) (time int64) {
 	return time
 }
 
-// unheeded reports whether an acquire lasted too long without a pause after its caller had cancelled it.
+// unheeded reports whether an acquire, extension or release lasted too long, without a pause, after its caller had
+// cancelled it.
 func unheeded(lines []line) bool {
 	for i, l := range lines {
 		since, cancelled, paused, bound := int64(0), false, false, lines[0].Header.Bounds.Cancel
-		for j, over := i+1, l.Type != "invoke" || l.Op != "acquire"; j < len(lines) && !over; j++ {
+		ours := l.Op == "acquire" || l.Op == "extend" || l.Op == "release"
+		for j, over := i+1, l.Type != "invoke" || !ours; j < len(lines) && !over; j++ {
 			o := lines[j]
 			if cancelled && !paused && bound > 0 && o.Time-since > bound {
 				return true
