@@ -143,7 +143,8 @@ func (b *releaseBound) leftoverAt(l lease, due int64, keys []*keyOwnership, cert
 		return r
 	}
 	for _, h := range keys {
-		if h.from > due || h.until <= due || certainly && h.mayBeGone <= due || b.setByLaterAcquire(l, h) {
+		another := h.owner != "" && h.owner != client // with the same token
+		if h.from > due || h.until <= due || certainly && h.mayBeGone <= due || another || b.setByLaterAcquire(l, h) {
 			continue
 		}
 		r.all = append(r.all, h.node)

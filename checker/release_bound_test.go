@@ -34,6 +34,13 @@ func TestReleaseBound(t *testing.T) {
 			s.op(120, 130, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Token: "c1.1",
 				Validity: 1000 * ms})
 		}, history.Holds, ""},
+		{"another client takes it, with the one token that all clients have", func(s *story) {
+			s.release("c1", 1, 100, 110, history.TypeOK)
+			s.deletes(105, "c1", "c1.1", all...)
+			s.sets(125, "c2", "c1.1", 3000, all...)
+			s.op(120, 130, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Token: "c1.1",
+				Validity: 1000 * ms})
+		}, history.Holds, ""},
 		{"its client was paused", func(s *story) {
 			s.lasting(150, 900, "pause", "c1")
 			s.release("c1", 1, 100, 1000, history.TypeOK)
