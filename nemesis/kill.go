@@ -13,7 +13,7 @@ const Kill = "kill"
 var _ = declare(&Declaration{
 	Kind: Kill, Doc: "SIGKILL; only nodes can take `after`, clients stay dead",
 	Node: &Effect{Class: history.NodeDown}, Client: &Effect{Class: history.ClientKilled},
-	Optional: []string{"after"},
+	Optional: []string{"after", "each-message"},
 	Check:    checkKillUse,
 	Draw:     &Draw{Targets: Nodes, Required: []string{"for"}}, // clients do not come back
 	EndedBy:  Start,
@@ -27,7 +27,7 @@ var _ = declare(&Declaration{
 
 // checkKillUse refuses the restart of a client.
 func checkKillUse(u Use) []Misuse {
-	var found []Misuse
+	found := checkEachMessage(u)
 	for _, client := range u.Clients {
 		if u.Modifiers["after"] {
 			found = append(found,

@@ -15,7 +15,8 @@ const Pause = "pause"
 var _ = declare(&Declaration{
 	Kind: Pause, Doc: "SIGSTOP",
 	Node: &Effect{Class: history.NodePaused}, Client: &Effect{Class: history.ClientPaused},
-	Optional: []string{"for"},
+	Optional: []string{"each-message", "for"},
+	Check:    checkEachMessage,
 	Draw:     &Draw{Required: []string{"for"}},
 	EndedBy:  Resume,
 	AffectedDoc: "messages that clients sent to the node meanwhile; for a paused client not counted: " +

@@ -33,6 +33,7 @@ var clientVerbs = map[scenarios.Verb]struct{ one, several string }{
 
 // scriptVerbs describe the script's own actions.
 var scriptVerbs = map[scenarios.Verb]string{
+	scenarios.VerbAwaitExpiry:    "wait until all expiring keys of %s have expired",
 	scenarios.VerbAwaitSync:      "wait until %s has every write of its master",
 	scenarios.VerbAwaitPromotion: "wait until Sentinel has made %s the master",
 	scenarios.VerbAwait:          "wait for the outcome of %s",
@@ -121,6 +122,7 @@ func secondaryText(s scenarios.Step) (text string) {
 		{!s.Within.IsZero(), ", within " + s.Within.String()},
 		{s.Async, ", in the background"},
 		{s.IfHeld, ", if it holds the lock"},
+		{s.EachMessage, " at a message of its next operation, each in turn"},
 	} {
 		if m.there {
 			text += m.text

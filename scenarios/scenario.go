@@ -159,6 +159,7 @@ const (
 	VerbAwait          Verb = "await"
 	VerbWait           Verb = "wait"
 	VerbUntil          Verb = "until"
+	VerbAwaitExpiry    Verb = "await-expiry"
 	VerbAwaitSync      Verb = "await-sync"
 	VerbAwaitPromotion Verb = "await-promotion"
 )
@@ -181,14 +182,16 @@ type Step struct {
 	Wait     Span     // wait
 	After    Span     // kill, shutdown, power-loss: the time until the restart
 
-	Of        string // hold, lose, drop, until: the command
-	Part      history.Part
-	Times     int
-	Direction history.Direction // cut, delay
-	By        Span              // delay, slow-fsync
-	Jump      Span              // clock
-	Rate      float64           // clock
-	Has       string            // until: received or answered
+	Of    string // hold, lose, drop, until: the command
+	Part  history.Part
+	Times int
+	// EachMessage: faults of clients: the fault begins at a message of the client's next operation; one trial for each
+	EachMessage bool
+	Direction   history.Direction // cut, delay
+	By          Span              // delay, slow-fsync
+	Jump        Span              // clock
+	Rate        float64           // clock
+	Has         string            // until: received or answered
 
 	Line, Column int
 }

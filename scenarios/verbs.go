@@ -47,6 +47,8 @@ var scriptVerbs = []Usage{
 	{VerbWait, Time, nil, nil, "lets time pass"},
 	{VerbUntil, nemesis.Links, []string{"of"}, []string{"has", "within"},
 		"waits until the node has received, or answered, such a command on the link"},
+	{VerbAwaitExpiry, nemesis.Nodes, nil, nil,
+		"waits until every key that expires has expired, however long that takes; in virtual time only"},
 	{VerbAwaitSync, nemesis.Replicas, nil, []string{"within"}, "waits until the replica has every write of its master"},
 	{VerbAwaitPromotion, nemesis.Replicas, nil, []string{"within"},
 		"waits until Sentinel or the Redis Cluster has promoted the replica, and every Sentinel or member reports it"},

@@ -237,14 +237,35 @@ func (c *Client) close(serial int) (first bool) {
 
 func (c *Client) finish(serial int) {
 	defer close(c.ended)
-	c.running.Wait()
+	hung := c.returns("an operation of the lock", func() error { c.running.Wait(); return nil })
 	c.drop()
-	c.err = errors.Join(c.lock.Close(), c.disconnect(), c.hosts.Close())
+	c.err = errors.Join(hung, c.returns("the lock's Close", c.lock.Close), c.disconnect(), c.hosts.Close())
 	c.clock.close()
 	c.endScheduler()
 	if serial != 0 {
 		c.send(Message{Done: serial})
 	}
+}
+
+// endLimit bounds the end of a client, in TTLs. A lock may wait for some node timeouts and TTLs.
+const endLimit = 60
+
+// returns calls do and returns its error, or that it has not returned in time. A killed client's may hang unseen.
+func (c *Client) returns(what string, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	limit := endLimit*c.setup.Options.TTL + 10*time.Second
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+	}
+	if c.silent() {
+		return nil
+	}
+	return fmt.Errorf("%s has not returned for %s", what, limit)
 }
 
 // endScheduler ends the client's own scheduler.

@@ -36,6 +36,12 @@ func (r *recorder) silence() {
 	r.silenced = true
 }
 
+func (r *recorder) silent() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.silenced
+}
+
 // send sends a message without an event.
 func (r *recorder) send(m Message) {
 	r.pause.wait(r.key)

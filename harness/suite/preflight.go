@@ -142,6 +142,8 @@ func checkPreflight(events []history.Event) (renews bool, err error) {
 	set := map[sentKey]bool{} // since the latest acquire began
 	for _, e := range events {
 		switch {
+		case e.Type == history.TypeNote && e.Reason == history.ReasonPreconditionFailed:
+			return false, fmt.Errorf("with nothing in the lock's way and nobody else, %s", e.Text)
 		case e.Op == history.OpRelease && e.Reason == history.ReasonRefused: // its leases end by expiry only
 			alone = false
 		case failed(e) && calls[e.Op] != "" && (e.Op != history.OpRelease || leases < 2):

@@ -38,7 +38,7 @@ type member struct {
 	clock         map[bool]history.Event // its last clock events, by Wall
 	lastEventTime int64                  // the latest time of its events
 	failed        error                  // the client itself failed, not the lock
-	cancelled     bool                   // the caller of its pending operation has cancelled it
+	hung          bool                   // an operation did not return after its caller had given up
 }
 
 func newClientGroup(c client.Host, record func(history.Event)) *clientGroup {
@@ -134,18 +134,14 @@ func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Messa
 
 // cancel cancels a client's pending operation.
 func (c *clientGroup) cancel(name string) error {
-	if _, err := c.send(name, client.Command{Do: client.DoCancel}); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.members[name].cancelled = true
-	return nil
+	_, err := c.send(name, client.Command{Do: client.DoCancel})
+	return err
 }
 
-// awaitReply waits for a command's result. A timeout fails the client and so ends all waits. If the operation was
-// cancelled, the lock is to blame, not the client: then it kills the client, and the history shows the rest.
-func (c *clientGroup) awaitReply(ctx context.Context, name, what string, done <-chan client.Message,
+var errNoReply = errors.New("no reply")
+
+// awaitReply waits for a command's result, and returns errNoReply after the limit.
+func (c *clientGroup) awaitReply(ctx context.Context, name string, done <-chan client.Message,
 	limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -154,33 +150,35 @@ func (c *clientGroup) awaitReply(ctx context.Context, name, what string, done <-
 		if msg.Error != "" {
 			return msg, fmt.Errorf("client %s: %s", name, msg.Error)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.members[name].cancelled = false
 		return msg, nil
 	case <-c.failed:
 		return client.Message{}, errClientFailed
 	case <-timer.C:
-		return client.Message{}, c.handleTimeout(name, what, limit)
+		return client.Message{}, errNoReply
 	case <-ctx.Done():
 		return client.Message{}, ctx.Err()
 	}
 }
 
-// handleTimeout fails a client without a reply, or kills it if its operation was cancelled.
-func (c *clientGroup) handleTimeout(name, what string, limit time.Duration) error {
+// giveUp kills a client whose operation has not returned although its caller has given up: the lock is to blame, and
+// the history shows the rest.
+func (c *clientGroup) giveUp(name string) error {
 	c.mu.Lock()
-	m := c.members[name]
-	if !m.cancelled {
-		defer c.mu.Unlock()
-		c.fail(m, fmt.Errorf("its %s has not returned for %v", what, limit))
-		return errClientFailed
-	}
+	c.members[name].hung = true
 	c.mu.Unlock()
-	if err := c.Kill(name); err != nil {
-		return err
+	return c.Kill(name)
+}
+
+// anyHung reports whether an operation of a client never returned.
+func (c *clientGroup) anyHung() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.members {
+		if m.hung {
+			return true
+		}
 	}
-	return preconditionErrorf("%s, whose caller had given up, had not returned after %v", name, limit)
+	return false
 }
 
 // firstFailure returns an error of a client itself, not of its lock.
@@ -254,7 +252,14 @@ func (c *clientGroup) command(ctx context.Context, name string, cmd client.Comma
 	if err != nil {
 		return client.Message{}, err
 	}
-	return c.awaitReply(ctx, name, string(cmd.Do), done, commandTimeout)
+	msg, err := c.awaitReply(ctx, name, done, commandTimeout)
+	if !errors.Is(err, errNoReply) {
+		return msg, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail(c.members[name], fmt.Errorf("its %s has not returned for %v", cmd.Do, commandTimeout))
+	return msg, errClientFailed
 }
 
 // SetClock changes a client's clocks and reads them.

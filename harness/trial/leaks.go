@@ -25,11 +25,15 @@ func (p *Plan) awaitGoroutines() {
 	}
 }
 
-// allowLeaks removes the goroutines that the lock may leave behind from a trial's error, and returns their names.
-func (p *Plan) allowLeaks(err error) (left []string, rest error) {
+// allowLeaks removes the goroutines that the lock may leave behind from a trial's error, and returns their names. If an
+// operation of a client hung, any goroutine may remain: the history has the reason.
+func (p *Plan) allowLeaks(err error, hung bool) (left []string, rest error) {
 	leaks, only := err.(*bubble.LeftError) // not errors.As: no other error must be lost
 	if !only || len(leaks.Goroutines) == 0 {
 		return nil, err
+	}
+	if hung {
+		return nil, nil
 	}
 	var places []string
 	for _, g := range leaks.Goroutines {

@@ -56,6 +56,8 @@ type Changes struct {
 	NoRetries       bool `json:"no_retries,omitempty"`
 	// Belief replaces how long the clients of a Go test's lock rely on a lease.
 	Belief string `json:"belief,omitempty"`
+	// Message is the message of an operation, counted from 1, at which a fault with EachMessage begins; 0: each in turn.
+	Message int `json:"message,omitempty"`
 	// Waits are injected into goroutines at points of a library's source; nil: the seed draws them.
 	Waits *[]interleave.Wait `json:"waits,omitempty"`
 }

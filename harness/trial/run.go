@@ -30,6 +30,9 @@ type run struct {
 	faultsOver atomic.Bool // none may begin
 	background errgroup.Group
 	restarting atomic.Int64 // total time of nodes' stops and restarts, in nanoseconds
+
+	armed           map[string]scenarios.Step // by client: a fault that begins in its next operation
+	pastLastMessage bool                      // that operation has fewer messages than the trial's
 }
 
 // duration is a span's duration at the run's TTL.
@@ -39,6 +42,7 @@ func newRun(p *Plan, c client.Host, seed uint64, record func(history.Event)) *ru
 	r := &run{
 		plan: p, cluster: c, record: record, seed: seed, clients: newClientGroup(c, record),
 		pending: map[string][]pending{}, cuts: map[string]*nemesis.Active{}, linkCounts: map[string][2]int{},
+		armed: map[string]scenarios.Step{},
 	}
 	r.nemesis = nemesis.New(c, r.clients, p.clientNames(), record)
 	return r

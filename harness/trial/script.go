@@ -59,6 +59,8 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 		return r.cluster.Sleep(ctx, r.duration(s.Wait))
 	case scenarios.VerbUntil:
 		return r.awaitMessage(ctx, s)
+	case scenarios.VerbAwaitExpiry:
+		return r.each(s.Targets, func(name string) error { return r.awaitExpiry(ctx, name) })
 	case scenarios.VerbAwaitSync:
 		return r.each(s.Targets, func(name string) error { return r.awaitSync(ctx, name, r.stepTimeout(s)) })
 	case scenarios.VerbAwaitPromotion:
@@ -70,6 +72,9 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 	}
 	if s.Verb == scenarios.VerbWatch && r.plan.Lock.Renews && !r.plan.Lock.Watches {
 		return nil // it extends the lease by itself
+	}
+	if s.EachMessage {
+		return r.arm(s)
 	}
 	if do := client.Do(s.Verb); do.Operation() != "" || do == client.DoWatch {
 		return r.each(s.Targets, func(name string) error { return r.operate(ctx, name, do, s) })
@@ -109,14 +114,19 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 		s.Within = defaultTimeouts[do]
 	}
 	r.recordLinkCounts(name)
-	done, err := r.clients.send(name,
-		client.Command{Do: do, Key: s.Key, Thread: s.Thread, Within: r.duration(s.Within), IfHeld: s.IfHeld})
-	if err != nil {
-		return err
+	send := func() (<-chan client.Message, error) {
+		done, err := r.clients.send(name,
+			client.Command{Do: do, Key: s.Key, Thread: s.Thread, Within: r.duration(s.Within), IfHeld: s.IfHeld})
+		if err == nil {
+			r.pending[name] = append(r.pending[name], pending{done: done, step: s})
+		}
+		return done, err
 	}
-	r.pending[name] = append(r.pending[name], pending{done: done, step: s})
-	if s.Async {
-		return nil
+	if fault, armed := r.armed[name]; armed {
+		return r.interrupted(ctx, name, fault, send)
+	}
+	if _, err := send(); err != nil || s.Async {
+		return err
 	}
 	return r.await(ctx, name, "")
 }
@@ -142,8 +152,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 		return fmt.Errorf("%s has nothing under way to wait for", name)
 	}
 	for i, p := range waiting {
-		msg, err := r.clients.awaitReply(ctx, name, string(p.step.Verb)+", whose context has ended,", p.done,
-			r.answerLimit(p.step.Within))
+		msg, err := r.awaitOperation(ctx, name, p)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ type Observed struct {
 	Server string            // the servers' name and version
 	Lock   *locks.Abilities  // those that a lease showed; nil if none did
 	Waits  []interleave.Wait // injected at points of a library's source
+	// PastLastMessage: the interrupted operation has fewer messages than Changes.Message. The trial shows nothing.
+	PastLastMessage bool
 }
 
 // longestWait is the divisor of the TTL that bounds a wait at a point of a library's source. Waits of a third of the
@@ -31,6 +33,7 @@ func Run(
 	ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal,
 ) (observed Observed, err error) {
 	var c cluster.Cluster
+	hung := false
 	record := p.withCallerKeys(j.Record)
 	err = runInTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
 		if c, err = maker.New(ctx, p.clusterConfig(seed, record)); err != nil { // the servers and the network
@@ -54,6 +57,7 @@ func Run(
 		)
 		err = errors.Join(r.notePrecondition(err), r.finish(ctx)) // ends faults and clients, and reads the nodes
 		observed.Lock, observed.Waits = r.clients.lock, interleave.End()
+		observed.PastLastMessage, hung = r.pastLastMessage, r.clients.anyHung()
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 		}
@@ -66,7 +70,7 @@ func Run(
 		p.awaitGoroutines()
 		return err
 	})
-	left, err := p.allowLeaks(err)
+	left, err := p.allowLeaks(err, hung)
 	if observed.Lock != nil && len(left) > 0 {
 		observed.Lock.Notices = append(observed.Lock.Notices,
 			"it leaves goroutines behind, which LeavesBehind allows: "+strings.Join(left, ", "))

@@ -98,6 +98,9 @@ func (f *flow) receive(data []byte) {
 		m := &message{value: v, due: f.arrival()}
 		f.partial = f.partial[len(v.data):]
 		f.messages++
+		if observe := f.conn.link.observer; observe != nil {
+			observe()
+		}
 		if f.direction == toNode {
 			f.send(m)
 		} else {

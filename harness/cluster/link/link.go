@@ -54,6 +54,7 @@ type Link struct {
 	counts     map[string]*count
 	closed     bool
 	idle       *sync.Cond // open became empty
+	observer   func()     // called for each message
 }
 
 var _ cluster.Link = (*Link)(nil)
@@ -110,6 +111,13 @@ func (l *Link) connect(client, server net.Conn) *connection {
 // inOrder lists the open connections in the order of their creation, so that simultaneous changes have a fixed order.
 func (l *Link) inOrder() []*connection {
 	return slices.SortedFunc(maps.Keys(l.open), func(a, b *connection) int { return a.number - b.number })
+}
+
+// Observe sets the function that is called for each message.
+func (l *Link) Observe(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.observer = f
 }
 
 // Close heals the link, ends its connections and waits until they have ended.

@@ -382,3 +382,18 @@ func TestLink_NodeClosesConnection_ForgetsItsScripts(t *testing.T) {
 		require.NoError(t, client.Close())
 	})
 }
+
+func TestObserve_EachMessageInBothDirections(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		require.NoError(t, r.redis.Ping(t.Context()).Err()) // connects
+		messages := 0
+		r.link.Observe(func() { messages++ })
+		require.NoError(t, r.redis.Set(t.Context(), "k1", "a", 0).Err())
+		require.Equal(t, 2, messages)
+		require.NoError(t, r.redis.Get(t.Context(), "k1").Err())
+		require.Equal(t, 4, messages)
+		r.link.Observe(nil)
+		require.NoError(t, r.redis.Get(t.Context(), "k1").Err())
+		require.Equal(t, 4, messages)
+	})
+}

@@ -185,6 +185,19 @@ func (n *Node) Look(context.Context) (history.Node, error) {
 	return history.Node{Up: true, RunID: n.runID, Keys: keys, Replication: n.rep.status()}, nil
 }
 
+// LongestTTL is the time after which no key of now is left that expires.
+func (n *Node) LongestTTL() (longest time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.advance()
+	for _, r := range n.disk.keys {
+		if r.expires {
+			longest = max(longest, time.Duration(r.expiry-n.reading))
+		}
+	}
+	return longest
+}
+
 // Clock is the wall clock's reading. TIME returns it in microseconds.
 func (n *Node) Clock(context.Context) (int64, error) {
 	n.mu.Lock()
