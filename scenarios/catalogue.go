@@ -17,7 +17,8 @@ var catalogueOrder = []string{
 	"client-pause", "client-pause-fenced", "pause-after-check", "delayed-write", "clock-jump-forward",
 	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock",
 	"slow-client-within-margin", "drift-within-margin", "client-wall-clock", "token-check-and-set", "fencing-needs-order",
-	"fencing-counter-lost", "fencing-counters-diverge", "fencing-token-too-early", "fencing-store-unaware",
+	"fencing-counter-lost", "fencing-counters-diverge", "fencing-token-too-early", "fencing-same-instant",
+	"fencing-counter-expires", "fencing-store-unaware",
 	// Restarts and disks.
 	"restart-without-persistence", "delayed-restart", "restart-delay-too-short", "restart-delay-mixed-ttls",
 	"supervisor-restarts-at-once", "rolling-restart", "majority-crash-delayed", "aof-everysec-sigkill",
@@ -35,9 +36,12 @@ var catalogueOrder = []string{
 	"cancelled-acquire", "cancelled-wait", "missed-wake-up", "script-busy", "script-blocks", "script-cache-lost",
 	// Conditions in services: threads, small pools, short TTLs.
 	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl", "owner-by-thread", "two-level", "fail-open",
+	// A client that stops or dies between any two of its messages.
+	"stopped-in-acquire", "stopped-in-extend", "stopped-in-release", "killed-in-acquire",
 	// Release and extension.
 	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
-	"extend-without-owner", "extend-on-minority", "extend-too-late", "endless-extension", "late-extension",
+	"extend-without-owner", "extend-on-minority", "extend-too-late", "extend-after-another",
+	"endless-extension", "late-extension",
 	"cancelled-release", "release-retried", "renewal-outlives-release", "quorum-erosion", "watchdog-cut-off",
 	"starved-watchdog", "single-instance-down",
 	// Memory and operators.

@@ -185,6 +185,8 @@ func TestSteps_EveryVerbAndModifier(t *testing.T) {
 		{"shutdown: n3, after: 1s", "Targets [n3], After 1s"},
 		{"power-loss: n4", "Targets [n4]"},
 		{"start: [n3, n4]", "Targets [n3 n4]"},
+		{"await-expiry: [n1, n2]", "Targets [n1 n2]"},
+		{"pause: c1, each-message: true", "Targets [c1], EachMessage true"},
 		{"pause: [c1, n1], for: 1.2 ttl", "Targets [c1 n1], For 1.2 ttl"},
 		{"resume: c1", "Targets [c1]"},
 		{"starve: c2, for: 1.5 ttl", "Targets [c2], For 1.5 ttl"},

@@ -45,7 +45,11 @@ func (p *program) findCauses(ctx context.Context, jobs []suite.Job, trials []sui
 				continue
 			}
 			done[key] = true
-			c, err := pool.Cause(ctx, byName[t.Name()], t.Seed, r.Property)
+			job := byName[t.Name()]
+			if !real { // there it may be another message
+				job.Changes.Message = t.Message
+			}
+			c, err := pool.Cause(ctx, job, t.Seed, r.Property)
 			if err != nil {
 				return err
 			}

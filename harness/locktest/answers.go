@@ -139,6 +139,7 @@ func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) 
 	if len(done.Waits) == 0 {
 		job.Changes.Waits = &[]interleave.Wait{} // it needs none
 	}
+	job.Changes.Message = done.Message
 	pool, err := r.children.Pool(r.options(done.Seed, ""))
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, err
 			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without,
 				Changes: trial.Changes{
 					FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries, Waits: job.Changes.Waits,
+					Message: job.Changes.Message,
 				}}
 			return outcomeOf(p.try(ctx, changed, seed, task.run), property)
 		},

@@ -53,6 +53,8 @@ type Result struct {
 	Attempts int `json:"attempts,omitempty"`
 	// History is its file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`
+	// Message is the message at which a fault with EachMessage began, counted from 1; 0: the trial has none.
+	Message int `json:"message,omitempty"`
 	// Waits are the injected waits of goroutines in a library's source, of a trial with a violation.
 	Waits []interleave.Wait `json:"waits,omitempty"`
 	// Causes are the causes of its violations that experiments have shown.

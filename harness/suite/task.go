@@ -99,8 +99,8 @@ func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, no
 	return &runner{kind: kind, maker: maker, run: trial.Run}, nil
 }
 
-// runTask runs a trial once, judges it, and keeps its history if worthKeeping.
-func (r *runner) runTask(ctx context.Context, t task) (result Result) {
+// runTask runs a trial, once for each message that its plan asks for.
+func (r *runner) runTask(ctx context.Context, t task) Result {
 	if on := t.Plan.Settings.On; on.Name != r.kind.Name { // the reference of a lock's class, in virtual time
 		other, err := newRunner(ctx, on, t.Plan.Settings.Choice, nil)
 		if err != nil {
@@ -109,6 +109,15 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 		}
 		return other.runTask(ctx, t)
 	}
+	if t.Plan.EachMessage() && t.Plan.Job.Changes.Message == 0 {
+		return runEachMessage(ctx, t, r.runOnce)
+	}
+	result, _ := r.runOnce(ctx, t)
+	return result
+}
+
+// runOnce runs a trial once, judges it, and keeps its history if worthKeeping. pastLast: its message does not exist.
+func (r *runner) runOnce(ctx context.Context, t task) (result Result, pastLast bool) {
 	began := time.Now()
 	defer func() { result.Elapsed = time.Since(began) }()
 	result = t.Result
@@ -116,7 +125,7 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 	journal, err := trial.NewJournal(trial.JournalOptions{Root: t.Root, Path: t.Path, Virtual: !r.kind.RealTime()})
 	if err != nil {
 		result.Failure = err.Error()
-		return result
+		return result, false
 	}
 	if r.watch != nil {
 		r.watch(journal)
@@ -150,5 +159,5 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 	if err = cmp.Or(endErr, eventsErr, err); err != nil && result.Failure == "" {
 		result.Failure = err.Error()
 	}
-	return result
+	return result, observed.PastLastMessage
 }

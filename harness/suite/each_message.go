@@ -1,0 +1,40 @@
+package suite
+
+import (
+	"context"
+	"time"
+)
+
+// runEachMessage runs a trial once for each message of the operation that its plan interrupts. The first trial with a
+// violation, or without results, is the answer. Otherwise a property holds only if it holds at each message.
+func runEachMessage(ctx context.Context, t task, run func(context.Context, task) (Result, bool)) (shown Result) {
+	began, attempts, plan, chosen := time.Now(), t.Result.Attempts, *t.Plan, 0
+	t.Plan = &plan
+	defer func() { shown.Message, shown.Attempts, shown.Elapsed = chosen, attempts+1, time.Since(began) }()
+	for message := 1; ; message++ {
+		plan.Job.Changes.Message = message
+		result, pastLast := run(ctx, t)
+		switch decides := result.decides() || ctx.Err() != nil; {
+		case decides, chosen == 0, !pastLast && result.undecided() && !shown.undecided():
+			if shown, chosen = result, message; decides || pastLast {
+				return shown
+			}
+		case pastLast: // its history has replaced the one of the answer
+			plan.Job.Changes.Message = chosen
+			again, _ := run(ctx, t)
+			if shown.undecided() && !again.decides() { // in real time it may differ
+				shown.History = again.History
+				return shown
+			}
+			return again
+		}
+	}
+}
+
+// decides reports whether no further trial can change the answer.
+func (t Result) decides() bool { return t.Failure != "" || t.Skipped != "" || len(t.violated()) > 0 }
+
+func (t Result) undecided() bool {
+	outcome, _ := t.Outcome()
+	return outcome == Inconclusive
+}
