@@ -38,7 +38,8 @@ func (s *shared) Release(ctx context.Context) error {
 func TestShared(t *testing.T) {
 	answer(t, func(env locktest.Env) (locktest.Lock, error) {
 		return &shared{client: env.Client(0), ttl: env.TTL}, nil
-	}, []string{"pause-in-acquire", "slow-acquire", "short-ttl", "drift-within-margin", "lost-reply", "resent-set",
+	}, []string{"pause-in-acquire", "slow-acquire", "short-ttl", "drift-within-margin", "stopped-in-acquire",
+		"lost-reply", "resent-set",
 		"take-retried",
 		"late-set",
 		"cancelled-acquire", "cancelled-release", "shared-lock-object", "shared-contention"})

@@ -38,7 +38,8 @@ func sloppy(env locktest.Env) (locktest.Lock, error) {
 }
 
 func TestSloppy(t *testing.T) {
-	answer(t, sloppy, []string{"pause-in-acquire", "slow-acquire", "delayed-restart", "majority-crash-delayed",
+	answer(t, sloppy, []string{"pause-in-acquire", "slow-acquire", "stopped-in-acquire", "delayed-restart",
+		"majority-crash-delayed",
 		"lost-reply",
 		"resent-set", "take-retried", "late-set", "cancelled-acquire", "short-ttl", "release-by-get-then-del",
 		"cancelled-release",

@@ -39,7 +39,8 @@ func textbook(env locktest.Env) (locktest.Lock, error) {
 
 func TestTextbook(t *testing.T) {
 	answer(t, textbook, []string{
-		"pause-in-acquire", "slow-acquire", "short-ttl", // the TTL is counted from the return of Acquire
+		"pause-in-acquire", "slow-acquire", "short-ttl",
+		"stopped-in-acquire", // the TTL is counted from the return of Acquire
 		"drift-within-margin",
 		"late-set",          // a SET that lands after its release
 		"cancelled-release", // its caller has given up, and the key stays
