@@ -209,8 +209,8 @@ func (r *Row) noneViolated() string {
 	return history.Holds
 }
 
-// verdictLine is a property's worst verdict. If trials differ, it adds that verdict's share, and on a verbose screen the
-// rate of violations. Where they agree, uniformRates has the rate once for all rows.
+// verdictLine is a property's worst verdict. If trials differ, it adds that verdict's share, and on a verbose screen
+// the rate of violations. Where they agree, uniformRates has the rate once for all rows.
 func verdictLine(p Property, screen terminal.Screen) string {
 	line := p.sign(screen) + " " + terminal.Clean(p.Name)
 	n, all := p.share()
@@ -223,7 +223,7 @@ func verdictLine(p Property, screen terminal.Screen) string {
 	return line
 }
 
-// uniformRates states what is known of a property whose trials agree: "Violated in 0 of 5, at most 44 % at 95 %; ...".
+// uniformRates states what is known of a property whose trials agree: "... violated in 0 of 5, at most 44 % at 95 %."
 func uniformRates(rows []*Row) string {
 	var rates []Rate
 	for _, row := range rows {
