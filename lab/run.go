@@ -14,15 +14,15 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Outcome is the result of an experiment.
-type Outcome struct {
+// Result is the result of an experiment.
+type Result struct {
 	Trial suite.Result // with events
 	// Verdicts are on the scenario's properties and on other violated ones.
 	Verdicts []checker.Result
 }
 
 // Write writes the trial's history in the same order as lockproof run.
-func (o *Outcome) Write(w io.Writer) error {
+func (o *Result) Write(w io.Writer) error {
 	events := history.NewWriter(w)
 	for _, e := range o.Trial.Events {
 		events.Write(e)
@@ -31,12 +31,12 @@ func (o *Outcome) Write(w io.Writer) error {
 }
 
 // Run runs an experiment once.
-func (e *Experiment) Run(ctx context.Context, run suite.Runner) (*Outcome, error) {
+func (e *Experiment) Run(ctx context.Context, run suite.Runner) (*Result, error) {
 	trial, err := One(ctx, run, e.job(), e.Seed, true)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outcome{Trial: trial}
+	o := &Result{Trial: trial}
 	if len(o.Trial.Events) == 0 {
 		return nil, errTooManyEvents
 	}

@@ -144,7 +144,7 @@ func TestDeclaration_SufficesForANewFault(t *testing.T) {
 		}, faultsOf(events))
 	})
 	t.Run("it is judged by what it does", func(t *testing.T) {
-		standing, why := trial.Outcome()
+		standing, why := trial.Standing()
 		require.Equal(t, suite.AsExpected, standing, why)
 		// The same history, if the fault had harmed no node.
 		harmless := slices.Clone(events)

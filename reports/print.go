@@ -87,7 +87,7 @@ func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
 	p.Line(p.Style(title, row.Tone().style()))
 	p.Hang("  ", TrialText(trial.Result))
-	standing := slices.DeleteFunc(slices.Clone(row.Findings()), func(f Finding) bool { return f.Outcome != row.Standing })
+	standing := slices.DeleteFunc(slices.Clone(row.Findings()), func(f Finding) bool { return f.Standing != row.Standing })
 	if len(standing) == 0 {
 		p.Hang("  ", row.Why)
 	}

@@ -25,11 +25,11 @@ type progressLine struct {
 
 // FinishedTrial is a short result of one trial.
 type FinishedTrial struct {
-	Scenario string        `json:"scenario"`
-	Variant  string        `json:"variant,omitempty"`
-	Trial    int           `json:"trial"`
-	Standing suite.Outcome `json:"standing"`
-	Why      string        `json:"why,omitempty"` // "" if as expected
+	Scenario string         `json:"scenario"`
+	Variant  string         `json:"variant,omitempty"`
+	Trial    int            `json:"trial"`
+	Standing suite.Standing `json:"standing"`
+	Why      string         `json:"why,omitempty"` // "" if as expected
 }
 
 // Progress records the progress of a run.
@@ -57,7 +57,7 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 
 // Observe records a finished trial. It ignores write errors: the report will contain the trial.
 func (p *Progress) Observe(t suite.Result) {
-	standing, why := t.Outcome()
+	standing, why := t.Standing()
 	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing}
 	if standing != suite.AsExpected {
 		done.Why = why

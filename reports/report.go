@@ -61,12 +61,12 @@ type Row struct {
 	Lock     string   `json:"lock"`
 	Without  []string `json:"without,omitempty"`
 	// Standing is the worst of the trials'; Why is the reason of the first trial with it.
-	Standing suite.Outcome `json:"standing"`
-	Answer   suite.Answer  `json:"answer,omitempty"` // of a lock under test
-	Why      string        `json:"why"`
+	Standing suite.Standing `json:"standing"`
+	Answer   suite.Answer   `json:"answer,omitempty"` // of a lock under test
+	Why      string         `json:"why"`
 	// Counts counts the trials by standing.
-	Counts     map[suite.Outcome]int `json:"counts"`
-	Properties []Property            `json:"properties,omitempty"`
+	Counts     map[suite.Standing]int `json:"counts"`
+	Properties []Property             `json:"properties,omitempty"`
 	// Elapsed is the real time of all trials, Simulated the time on the runs' own clocks.
 	Elapsed   time.Duration `json:"elapsed"`
 	Simulated time.Duration `json:"simulated"`
@@ -81,8 +81,8 @@ type Row struct {
 // Trial is one trial with its standing.
 type Trial struct {
 	suite.Result
-	Standing suite.Outcome `json:"standing"`
-	Why      string        `json:"why"`
+	Standing suite.Standing `json:"standing"`
+	Why      string         `json:"why"`
 }
 
 // Property counts the verdicts of a row's trials on one property.
@@ -126,7 +126,7 @@ func (p Property) share() (n, all int) {
 }
 
 // severity orders standings as the exit code does. The worst trial decides the standing of a row or a run.
-var severity = []suite.Outcome{
+var severity = []suite.Standing{
 	suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive, suite.AsExpected, suite.Skipped,
 }
 
@@ -143,7 +143,7 @@ func New(trials []suite.Result, run Run) *Report {
 			rows[id] = row
 			report.Rows = append(report.Rows, row)
 		}
-		standing, why := t.Outcome()
+		standing, why := t.Standing()
 		row.Trials = append(row.Trials, Trial{t, standing, why})
 	}
 	for _, row := range report.Rows {
@@ -160,7 +160,7 @@ func rowID(t suite.Result) string {
 // summarize fills in the fields that follow from the row's trials.
 func (r *Row) summarize() {
 	slices.SortStableFunc(r.Trials, func(a, b Trial) int { return a.Trial - b.Trial })
-	r.Counts = map[suite.Outcome]int{}
+	r.Counts = map[suite.Standing]int{}
 	for _, t := range r.Trials {
 		r.Counts[t.Standing]++
 		r.Server = cmp.Or(r.Server, t.Server)
@@ -188,7 +188,7 @@ func (r *Row) count(j suite.Judgement) {
 		r.Properties = append(r.Properties, Property{Name: j.Property, Expected: j.Expected})
 	}
 	p := &r.Properties[i]
-	p.differs = p.differs || j.Outcome == suite.Differs
+	p.differs = p.differs || j.Standing == suite.Differs
 	switch j.Got {
 	case history.Holds:
 		p.Holds++
@@ -207,7 +207,7 @@ func propertyRank(name string) int {
 	return len(checker.Names())
 }
 
-func worst(counts map[suite.Outcome]int) suite.Outcome {
+func worst(counts map[suite.Standing]int) suite.Standing {
 	for _, s := range severity {
 		if counts[s] > 0 {
 			return s
@@ -217,7 +217,7 @@ func worst(counts map[suite.Outcome]int) suite.Outcome {
 }
 
 // Tone is the tone of the row's standing.
-func (r *Row) Tone() Tone { return OutcomeTone(r.Standing) }
+func (r *Row) Tone() Tone { return StandingTone(r.Standing) }
 
 // Name is the scenario's name with the setting in brackets.
 func (r *Row) Name() string { return nameOf(r.Scenario, r.Setting()) }
@@ -268,8 +268,8 @@ func (r *Row) FirstViolated() (Trial, bool) {
 }
 
 // Totals counts rows by standing.
-func (r *Report) Totals() map[suite.Outcome]int {
-	totals := map[suite.Outcome]int{}
+func (r *Report) Totals() map[suite.Standing]int {
+	totals := map[suite.Standing]int{}
 	for _, row := range r.Rows {
 		totals[row.Standing]++
 	}

@@ -16,9 +16,9 @@ type Results struct {
 	Version int  `json:"version"`
 	Tool    Tool `json:"tool"`
 	Run
-	ExitCode int                   `json:"exit_code"`
-	Summary  string                `json:"summary"`
-	Totals   map[suite.Outcome]int `json:"totals"`
+	ExitCode int                    `json:"exit_code"`
+	Summary  string                 `json:"summary"`
+	Totals   map[suite.Standing]int `json:"totals"`
 	// Answers groups the rows of a lock under test; empty without one.
 	Answers   []AnswerGroup `json:"answers,omitempty"`
 	Scenarios []*Row        `json:"scenarios"`

@@ -114,9 +114,9 @@ func (r *Report) countsText() string {
 }
 
 // CountsText counts by standing: "3 as expected, 1 differs".
-func CountsText(counts map[suite.Outcome]int) string {
+func CountsText(counts map[suite.Standing]int) string {
 	var parts []string
-	for _, s := range []suite.Outcome{suite.AsExpected, suite.Differs, suite.HarnessError, suite.LimitOfClass,
+	for _, s := range []suite.Standing{suite.AsExpected, suite.Differs, suite.HarnessError, suite.LimitOfClass,
 		suite.Inconclusive, suite.Skipped} {
 		switch n := counts[s]; {
 		case n > 1 && s == suite.Differs:

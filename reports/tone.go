@@ -20,8 +20,8 @@ const (
 var tones = map[suite.Answer]Tone{suite.Bug: Bad, suite.Failed: Bad, suite.Limit: Doubt, suite.Undecided: Doubt,
 	suite.Holds: Good}
 
-// OutcomeTone is the tone of a trial's or a row's outcome.
-func OutcomeTone(o suite.Outcome) Tone { return tones[o.Answer()] }
+// StandingTone is the tone of a trial's or a row's standing.
+func StandingTone(o suite.Standing) Tone { return tones[o.Answer()] }
 
 // VerdictTone is the tone of a verdict on one property; bug says that a violation is one.
 func VerdictTone(verdict string, bug bool) Tone {

@@ -56,7 +56,7 @@ func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
 		expected = ", expected " + j.Expected
 	}
 	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", VerdictSigns[j.Got], terminal.Clean(j.Property), j.Got, expected),
-		OutcomeTone(j.Outcome).style()))
+		StandingTone(j.Standing).style()))
 	if r.Reason != "" {
 		p.Hang("    ", r.Reason)
 	}

@@ -98,7 +98,7 @@ func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	case file == scenarioFile:
 		return Page{ok, "application/yaml", []byte(v.File)}
 	case file == historyFile:
-		var o *lab.Outcome
+		var o *lab.Result
 		if o, err = v.Run(ctx, s.run); err == nil {
 			err = o.Write(&text)
 		}

@@ -136,7 +136,7 @@ func timed(ctx context.Context, run suite.Runner, names []string, o suite.Option
 		err = ctx.Err()
 	}
 	for _, t := range trials {
-		if standing, why := t.Outcome(); standing != suite.AsExpected && standing != suite.Skipped {
+		if standing, why := t.Standing(); standing != suite.AsExpected && standing != suite.Skipped {
 			err = errors.Join(err, fmt.Errorf("%s %s, seed %d: %s", t.Scenario, t.Variant, t.Seed, why))
 		}
 	}
@@ -190,7 +190,7 @@ func length(ctx context.Context, say func(string, ...any)) (figures.Section, err
 	if err != nil {
 		return figures.Section{}, err
 	}
-	if standing, why := trials[0].Outcome(); standing != suite.AsExpected {
+	if standing, why := trials[0].Standing(); standing != suite.AsExpected {
 		return figures.Section{}, fmt.Errorf("the long run: %s", why)
 	}
 	row := figures.Row{Name: fmt.Sprintf("%s of virtual time", long),

@@ -24,15 +24,15 @@ func scenario(verbs ...string) *scenarios.Scenario {
 
 // violatedIf is a trial that violates the property if a condition on the verbs of the script is met.
 func violatedIf(is func(verbs []string, v Variation, seed uint64) bool) Trial {
-	return func(_ context.Context, v Variation, seed uint64) Outcome {
+	return func(_ context.Context, v Variation, seed uint64) Judged {
 		var verbs []string
 		for _, step := range v.Scenario.Script {
 			verbs = append(verbs, string(step.Verb))
 		}
 		if is(verbs, v, seed) {
-			return Outcome{Verdict: history.Violated, At: int64(time.Second)}
+			return Judged{Verdict: history.Violated, At: int64(time.Second)}
 		}
-		return Outcome{Verdict: history.Holds}
+		return Judged{Verdict: history.Holds}
 	}
 }
 

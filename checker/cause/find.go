@@ -20,14 +20,14 @@ type Variation struct {
 	ContextTimeouts, NoRetries bool
 }
 
-// Outcome is the result of a variation's trial.
-type Outcome struct {
+// Judged is the result of a variation's trial.
+type Judged struct {
 	Verdict string // on the property; "" if the trial failed
 	At      int64  // when the first violation began
 }
 
 // Trial runs a variation from a seed.
-type Trial func(ctx context.Context, v Variation, seed uint64) Outcome
+type Trial func(ctx context.Context, v Variation, seed uint64) Judged
 
 // Finder finds the cause of one violation.
 type Finder struct {
@@ -176,7 +176,7 @@ func (f *Finder) with(v Variation, rule string) Variation {
 }
 
 // try runs a variation, and counts it.
-func (f *Finder) try(ctx context.Context, v Variation, seed uint64) Outcome {
+func (f *Finder) try(ctx context.Context, v Variation, seed uint64) Judged {
 	f.trials++
 	return f.Trial(ctx, v, seed)
 }

@@ -16,8 +16,8 @@ const maxCauses = 8 // without --cause
 func (p *program) findCauses(ctx context.Context, jobs []suite.Job, trials []suite.Result, o suite.Options) error {
 	real := o.Cluster != suite.Virtual
 	wanted := func(t suite.Result) bool {
-		outcome, _ := t.Outcome()
-		return p.causes || !real && outcome == suite.Differs
+		standing, _ := t.Standing()
+		return p.causes || !real && standing == suite.Differs
 	}
 	if p.pool == nil || !slices.ContainsFunc(trials, wanted) {
 		return nil

@@ -44,7 +44,7 @@ func (p *program) check(path string) error {
 	}
 	text := reports.VerdictText(h, verdict, p.screen)
 	trial := reports.TrialOf(verdict)
-	standing, why := trial.Outcome()
+	standing, why := trial.Standing()
 	fmt.Fprintf(p.out, "%s%s: %s\n", text, standing, why)
 	return exitError(reports.New([]suite.Result{trial}, reports.Run{}).ExitCode(), nil)
 }

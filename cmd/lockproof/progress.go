@@ -21,13 +21,13 @@ type progress struct {
 	trials  map[string]int // by row
 	done    int
 	rows    map[string][]suite.Result // unfinished rows
-	total   map[suite.Outcome]int
+	total   map[suite.Standing]int
 	last    string
 }
 
 func (p *program) progress(trials map[string]int, planned int) *progress {
 	s := &progress{program: p, began: time.Now(), planned: planned, trials: trials,
-		rows: map[string][]suite.Result{}, total: map[suite.Outcome]int{}}
+		rows: map[string][]suite.Result{}, total: map[suite.Standing]int{}}
 	s.display = p.display(func(width int) []string { return []string{s.bar(width), s.counts()} })
 	return s
 }

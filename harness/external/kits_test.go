@@ -92,7 +92,7 @@ func TestKits_LocksHaveExpectedVerdicts(t *testing.T) {
 	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
 			for _, trial := range kits[name].run(t, "holder-crashes", "client-pause", "token-check-and-set") {
-				_, why, stalled := outcome(t, trial)
+				_, why, stalled := standingOf(t, trial)
 				if stalled {
 					continue
 				}
@@ -104,9 +104,9 @@ func TestKits_LocksHaveExpectedVerdicts(t *testing.T) {
 	}
 }
 
-// outcome also reports whether a busy machine stalled the trial, for which the kit is not to blame.
-func outcome(t *testing.T, trial suite.Result) (standing suite.Outcome, why string, stalled bool) {
-	standing, why = trial.Outcome()
+// standingOf also reports whether a busy machine stalled the trial, for which the kit is not to blame.
+func standingOf(t *testing.T, trial suite.Result) (standing suite.Standing, why string, stalled bool) {
+	standing, why = trial.Standing()
 	if stalled = standing == suite.Inconclusive && strings.Contains(why, "stalled: "); stalled {
 		t.Logf("%s: %s", trial.Name(), why)
 	}
@@ -129,13 +129,13 @@ func TestKits_RunTwoOperationsAtOnce(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	for _, name := range []string{"redis-py", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
-			if standing, why, stalled := outcome(t, kits[name].run(t, "shared-lock-object")[0]); !stalled {
+			if standing, why, stalled := standingOf(t, kits[name].run(t, "shared-lock-object")[0]); !stalled {
 				require.Equal(t, suite.AsExpected, standing, why)
 			}
 		})
 	}
 	t.Run("PHP", func(t *testing.T) {
-		standing, why := kits["Symfony's"].run(t, "shared-lock-object")[0].Outcome()
+		standing, why := kits["Symfony's"].run(t, "shared-lock-object")[0].Standing()
 		require.Equal(t, suite.Skipped, standing)
 		require.Contains(t, why, "symfony/lock: PHP has no threads: one process does one thing at a time")
 	})

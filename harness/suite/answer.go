@@ -31,17 +31,17 @@ var Answers = []Answer{Bug, Failed, Limit, Undecided, Holds, NotApplicable}
 
 // Answer returns the trial's answer and its reason.
 func (t Result) Answer() (Answer, string) {
-	outcome, why := t.Outcome()
-	if outcome == Skipped && t.Hint != "" {
+	standing, why := t.Standing()
+	if standing == Skipped && t.Hint != "" {
 		return Undecided, t.Hint
 	}
-	return outcome.Answer(), why
+	return standing.Answer(), why
 }
 
-// Answer maps an outcome to the answer for a lock under test.
-func (o Outcome) Answer() Answer { return cmp.Or(answers[o], Failed) }
+// Answer maps a standing to the answer for a lock under test.
+func (o Standing) Answer() Answer { return cmp.Or(answers[o], Failed) }
 
-var answers = map[Outcome]Answer{Differs: Bug, LimitOfClass: Limit, Inconclusive: Undecided,
+var answers = map[Standing]Answer{Differs: Bug, LimitOfClass: Limit, Inconclusive: Undecided,
 	AsExpected: Holds, Skipped: NotApplicable}
 
 // Cause is why a trial failed or violated a property: a sentence, and a key that those with the same cause share. If no
@@ -81,11 +81,11 @@ func (t Result) Cause() (Cause, bool) {
 // Decisive is the result whose violation decides the trial's answer: the first bug, or else the first limit; nil
 // without a violation.
 func (t Result) Decisive() *checker.Result {
-	for _, outcome := range []Outcome{Differs, LimitOfClass} {
+	for _, standing := range []Standing{Differs, LimitOfClass} {
 		for _, j := range t.Judgements() {
 			i := slices.IndexFunc(t.Results,
 				func(r checker.Result) bool { return r.Property == j.Property && len(r.Violations) > 0 })
-			if j.Outcome == outcome && i >= 0 {
+			if j.Standing == standing && i >= 0 {
 				return &t.Results[i]
 			}
 		}

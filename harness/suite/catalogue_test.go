@@ -147,7 +147,7 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 	for i, trial := range trials {
 		job := jobs[i/o.Trials]
 		require.Equal(t, job.Name(), trial.Name())
-		switch standing, why := trial.Outcome(); standing {
+		switch standing, why := trial.Standing(); standing {
 		case AsExpected:
 		case Skipped:
 			t.Logf("%s: skipped: %s", trial.Name(), why)

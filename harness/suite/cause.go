@@ -43,23 +43,23 @@ func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, err
 	}
 	return &cause.Finder{
 		Scenario: plan.Scenario, Without: plan.Without, Property: property, Seed: seed, Options: plan.Lock.External,
-		Trial: func(ctx context.Context, v cause.Variation, seed uint64) cause.Outcome {
+		Trial: func(ctx context.Context, v cause.Variation, seed uint64) cause.Judged {
 			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without,
 				Changes: trial.Changes{
 					FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries, Waits: job.Changes.Waits,
 					Message: job.Changes.Message,
 				}}
-			return outcomeOf(p.try(ctx, changed, seed, task.run), property)
+			return judged(p.try(ctx, changed, seed, task.run), property)
 		},
 	}, nil
 }
 
-// outcomeOf is a trial's outcome for one property.
-func outcomeOf(r Result, property string) cause.Outcome {
-	o := cause.Outcome{Verdict: r.verdict(property)}
-	for _, judged := range r.Results {
-		if judged.Property == property && o.Verdict == history.Violated && len(judged.Violations) > 0 {
-			o.At = judged.Violations[0].From
+// judged is the verdict of a trial on one property.
+func judged(r Result, property string) cause.Judged {
+	o := cause.Judged{Verdict: r.verdict(property)}
+	for _, result := range r.Results {
+		if result.Property == property && o.Verdict == history.Violated && len(result.Violations) > 0 {
+			o.At = result.Violations[0].From
 		}
 	}
 	return o

@@ -69,7 +69,6 @@ func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
 		"exits-as-2":      "exit status 2",
 		"spins":           "no progress in 1s of real time, after ",
 		"blocks-in-mutex": "virtual time stands still while a goroutine waits for a mutex (hostile_test.go:",
-		"blocks-all":      "deadlock in virtual time: all goroutines in bubble are blocked",
 		"eats-memory":     "more than 1024 MB of memory",
 		"breaks-a-mutex":  "fatal error: sync: unlock of unlocked mutex, in example.org/lockproof/harness/suite.",
 	} {
@@ -86,15 +85,23 @@ func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
 			require.Len(t, trials, 6)
 			for i, trial := range trials {
 				if i != 2 && i != 3 {
-					requireOutcome(t, trial, AsExpected, "")
+					requireStanding(t, trial, AsExpected, "")
 					continue
 				}
-				requireOutcome(t, trial, HarnessError, words)
+				requireStanding(t, trial, HarnessError, words)
 				require.NotContains(t, trial.Failure, "\n")
 				require.Equal(t, "lockproof run flushall --lock "+name+" --seed "+[]string{"5", "6"}[i-2], trial.Repeat)
 			}
 		})
 	}
+}
+
+// Its caller cancels, and the trial shows that it does not return.
+func TestLock_BlocksForEver_ViolatesCancellation(t *testing.T) {
+	o := Options{Cluster: Virtual, Trials: 1, Seed: 5, Parallel: 1}
+	jobs := jobsOf(t, o, "flushall")
+	jobs[0].Lock, jobs[0].AllowBetter = "blocks-all", true
+	requireStanding(t, runInChildren(t, 0, jobs, o)[0], Differs, "cancellation: violated")
 }
 
 // A bubble's leftovers crash the process in a later trial. That trial runs again in a new child, with the same result
@@ -104,7 +111,7 @@ func TestCrash_DoesNotFailTheNextTrial(t *testing.T) {
 	jobs := jobsOf(t, o, "flushall")
 	jobs[0].Lock, jobs[0].AllowBetter = "leaks", true
 	for _, trial := range runInChildren(t, 0, jobs, o) {
-		requireOutcome(t, trial, LimitOfClass, "")
+		requireStanding(t, trial, LimitOfClass, "")
 	}
 }
 
@@ -130,7 +137,7 @@ func TestChildrenRun_Cancelled_JudgesRunningTrialSoFar(t *testing.T) {
 	trials, err = c.Run(context.Background(), jobsOf(t, o, "flushall"), o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
-	requireOutcome(t, trials[0], AsExpected, "")
+	requireStanding(t, trials[0], AsExpected, "")
 }
 
 func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
@@ -142,7 +149,7 @@ func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
 	trials, err := c.Run(context.Background(), jobs[:1], o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
-	requireOutcome(t, trials[0], LimitOfClass, "")
+	requireStanding(t, trials[0], LimitOfClass, "")
 	require.Contains(t, said.String(), "panic: just talking\n")
 	require.Contains(t, said.String(), "hello\n")
 }

@@ -64,7 +64,7 @@ func TestClusterKind_DeclaredOnce_WorksEverywhere(t *testing.T) {
 		Choice: cluster.Choice{Server: "a small one"}}
 	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 	require.NoError(t, err)
-	requireOutcome(t, trials[0], AsExpected, "")
+	requireStanding(t, trials[0], AsExpected, "")
 	require.Equal(t, "toy", trials[0].Cluster)
 	header := readHistory(t, filepath.Join(o.Out, trials[0].History))[0].Header
 	require.Equal(t, "toy", header.Cluster)

@@ -35,6 +35,6 @@ func runEachMessage(ctx context.Context, t task, run func(context.Context, task)
 func (t Result) decides() bool { return t.Failure != "" || t.Skipped != "" || len(t.violated()) > 0 }
 
 func (t Result) undecided() bool {
-	outcome, _ := t.Outcome()
-	return outcome == Inconclusive
+	standing, _ := t.Standing()
+	return standing == Inconclusive
 }

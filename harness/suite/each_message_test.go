@@ -25,7 +25,7 @@ func TestEachMessage_RunsForEachMessage(t *testing.T) {
 	stalled := func(p *trial.Plan, r *Result) []history.Event { return append(granted(p, r), stall) }
 	for name, c := range map[string]struct {
 		second  func(*trial.Plan, *Result) []history.Event // the history at the second message
-		want    Outcome
+		want    Standing
 		message int
 		runs    []int
 	}{
@@ -52,7 +52,7 @@ func TestEachMessage_RunsForEachMessage(t *testing.T) {
 				return trial.Observed{PastLastMessage: message > 3}, nil
 			}
 			done := runFake(t.Context(), o, []Job{job}, performer, func(Result) {})[0]
-			requireOutcome(t, done, c.want, "")
+			requireStanding(t, done, c.want, "")
 			require.Equal(t, c.message, done.Message)
 			require.Equal(t, c.runs, runs)
 			require.Equal(t, c.want == Differs, done.verdict(checker.MutualExclusion) == history.Violated)

@@ -91,8 +91,8 @@ func (t *Result) addReference(reference Result) {
 }
 
 func (t Result) isInconclusive() bool {
-	outcome, _ := t.Outcome()
-	return outcome == Inconclusive
+	standing, _ := t.Standing()
+	return standing == Inconclusive
 }
 
 // unreached reports whether a trial is inconclusive only because its situation did not occur.

@@ -69,24 +69,24 @@ type Result struct {
 // Name is the name of the trial's row, as Job.Name returns it.
 func (t Result) Name() string { return trial.RowName(t.Scenario, t.Variant) }
 
-// Outcome compares a trial's verdicts with the expectations.
-type Outcome string
+// Standing compares a trial's verdicts with the expectations.
+type Standing string
 
-// The outcomes, which decide the exit code.
+// The standings, which decide the exit code.
 const (
-	AsExpected Outcome = "as expected"
-	Differs    Outcome = "differs"
+	AsExpected Standing = "as expected"
+	Differs    Standing = "differs"
 	// LimitOfClass: the reference of the lock's class violates it, too.
-	LimitOfClass Outcome = "limit"
-	Inconclusive Outcome = "inconclusive"
-	Skipped      Outcome = "skipped"
-	HarnessError Outcome = "failed"
+	LimitOfClass Standing = "limit"
+	Inconclusive Standing = "inconclusive"
+	Skipped      Standing = "skipped"
+	HarnessError Standing = "failed"
 )
 
 // worthKeeping reports whether a history is kept: those of all trials but the later ones whose properties hold as
 // expected.
 func worthKeeping(t Result) bool {
-	if standing, _ := t.Outcome(); t.Trial == 0 || standing != AsExpected {
+	if standing, _ := t.Standing(); t.Trial == 0 || standing != AsExpected {
 		return true
 	}
 	for property := range t.Expect {

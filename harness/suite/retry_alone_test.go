@@ -73,7 +73,7 @@ func TestStalledTrial_IsRetriedAlone(t *testing.T) {
 	require.ElementsMatch(t, []string{"c", "d"}, order[:2])
 	require.ElementsMatch(t, []string{"a", "b"}, order[2:])
 	for i, want := range []int{3, 2, 1, 1} {
-		requireOutcome(t, trials[i], AsExpected, "")
+		requireStanding(t, trials[i], AsExpected, "")
 		require.Equal(t, want, trials[i].Attempts)
 	}
 	for name, attempts := range b.most {
@@ -99,7 +99,7 @@ func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
 	})
 	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
-	requireOutcome(t, trials[0], Inconclusive, "stalled")
+	requireStanding(t, trials[0], Inconclusive, "stalled")
 	require.Equal(t, 1, trials[0].Attempts)
 }
 
@@ -115,7 +115,7 @@ func TestBrokenBound_IsUndecidedWhenTheRunEnds(t *testing.T) {
 		job := plain("a")
 		job.Scenario.Expect = map[string]string{checker.FaultTolerance: history.Holds}
 		trials := runFake(ctx, o, []Job{job}, performer, func(Result) {})
-		requireOutcome(t, trials[0], Inconclusive, "not repeated alone")
+		requireStanding(t, trials[0], Inconclusive, "not repeated alone")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestBrokenBound_IsRetriedAlone(t *testing.T) {
 		parallel, broken int // trials at a time; attempts that break the bound
 		expect           string
 		attempts         int
-		want             Outcome
+		want             Standing
 		why              string
 	}{
 		"the first time, beside others": {2, 1, history.Holds, 2, Inconclusive, "and not when it ran again, alone"},
@@ -147,7 +147,7 @@ func TestBrokenBound_IsRetriedAlone(t *testing.T) {
 				return waited(p, result, result.Attempts <= c.broken)
 			})
 			trials := runFake(t.Context(), o, []Job{job}, performer, func(Result) {})
-			requireOutcome(t, trials[0], c.want, c.why)
+			requireStanding(t, trials[0], c.want, c.why)
 			require.Equal(t, c.attempts, trials[0].Attempts)
 		})
 	}

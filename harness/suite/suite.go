@@ -56,7 +56,7 @@ func (t *Result) conclude(ctx context.Context, o Options, j Job, run runTask, ne
 	} else {
 		t.compareWithClass(j, o.reference(ctx, run, t.Seed))
 	}
-	if outcome, _ := t.Outcome(); outcome != AsExpected && outcome != Skipped {
+	if standing, _ := t.Standing(); standing != AsExpected && standing != Skipped {
 		t.Repeat = o.repeat(j, t.Seed)
 	}
 }

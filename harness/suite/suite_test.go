@@ -101,7 +101,7 @@ func TestRun_ReturnsTrialsInTheOrderOfTheJobs(t *testing.T) {
 	})
 	var names []string
 	for _, result := range trials {
-		requireOutcome(t, result, AsExpected, "")
+		requireStanding(t, result, AsExpected, "")
 		require.Equal(t, uint64(40+result.Trial), result.Seed)
 		require.Equal(t, 1, result.Attempts)
 		require.Equal(t, 20*time.Nanosecond, result.Simulated)
@@ -123,7 +123,7 @@ func TestStalledTrial_RetriesUsedUp_IsInconclusive(t *testing.T) {
 		return append(granted(p, result), last)
 	})
 	trials := runFake(context.Background(), o, []Job{plain("a")}, performer, func(Result) {})
-	requireOutcome(t, trials[0], Inconclusive, "")
+	requireStanding(t, trials[0], Inconclusive, "")
 	require.Equal(t, 1+o.Retries, trials[0].Attempts)
 	events := readHistory(t, filepath.Join(o.Out, trials[0].History))
 	require.True(t, slices.ContainsFunc(events, func(e history.Event) bool {
@@ -149,8 +149,8 @@ func TestRun_ClusterFails_TrialFails(t *testing.T) {
 		return trial.Observed{}, nil // and no history
 	}
 	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, performer, func(Result) {})
-	requireOutcome(t, trials[0], HarnessError, "n3 did not start")
-	requireOutcome(t, trials[1], HarnessError, "header")
+	requireStanding(t, trials[0], HarnessError, "n3 did not start")
+	requireStanding(t, trials[1], HarnessError, "header")
 	require.Equal(t, 1, trials[1].Attempts)
 }
 
@@ -171,7 +171,7 @@ func TestRun_ClusterLost_EndsTheRun(t *testing.T) {
 	}
 	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
-	requireOutcome(t, trials[1], HarnessError,
+	requireStanding(t, trials[1], HarnessError,
 		"n3: the docker cluster is lost: the engine is gone; start it again (context deadline exceeded)")
 	require.Equal(t, 1, trials[1].Attempts)
 }
@@ -210,7 +210,7 @@ func TestRun_CancelledBeforeClusterStarts_JudgesNothing(t *testing.T) {
 	}
 	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 1)
-	requireOutcome(t, trials[0], Inconclusive, "")
+	requireStanding(t, trials[0], Inconclusive, "")
 	require.Empty(t, trials[0].History, "there is no history of nothing")
 	require.NoDirExists(t, filepath.Join(o.Out, "trials", "a"))
 }
@@ -298,6 +298,6 @@ func TestRefusedSetup_IsSkippedWithTheLocksReason(t *testing.T) {
 	jobs[0].Lock, jobs[0].AllowBetter = "refuses", true
 	trials, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
-	requireOutcome(t, trials[0], Skipped, "refuses refuses this setup: a TTL of a second is too short for me")
+	requireStanding(t, trials[0], Skipped, "refuses refuses this setup: a TTL of a second is too short for me")
 	require.Empty(t, trials[0].History)
 }

@@ -61,7 +61,7 @@ func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (P
 		if err != nil {
 			return Progress{}, err
 		}
-		if standing, _ := result.Outcome(); standing == suite.Differs {
+		if standing, _ := result.Standing(); standing == suite.Differs {
 			return Progress{Broken: &result, Scenario: s}, nil
 		}
 	}

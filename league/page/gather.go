@@ -174,7 +174,7 @@ func load(folder string) ([]*reports.Row, error) {
 }
 
 // differs reports whether a row counts against the lock: a violation, or a lock that did not return.
-func differs(s suite.Outcome) bool { return s == suite.Differs || s == suite.HarnessError }
+func differs(s suite.Standing) bool { return s == suite.Differs || s == suite.HarnessError }
 
 // cross returns a finding with its evidence, nil without any.
 func (e *entry) cross(f league.Finding, real []*reports.Row, known evidence) *cross {

@@ -146,9 +146,9 @@ func TestPage_UnwritableTimeline_ShowsReason(t *testing.T) {
 
 // A limit of a lock class is yellow and no finding; a difference is red.
 func TestArticle_Limit_IsNoFinding(t *testing.T) {
-	for standing, want := range map[suite.Outcome]reports.Tone{suite.AsExpected: reports.Good,
+	for standing, want := range map[suite.Standing]reports.Tone{suite.AsExpected: reports.Good,
 		suite.LimitOfClass: reports.Doubt, suite.Inconclusive: reports.Doubt, suite.Differs: reports.Bad} {
-		require.Equal(t, want, reports.OutcomeTone(standing))
+		require.Equal(t, want, reports.StandingTone(standing))
 	}
 	require.False(t, (&article{Row: &reports.Row{Standing: suite.LimitOfClass}}).IsFinding())
 	require.True(t, (&article{Row: &reports.Row{Standing: suite.Differs}}).IsFinding())

@@ -16,9 +16,9 @@ type Judgement struct {
 	// Expected is a verdict, or "" for a property that the scenario does not name: it must only not be violated.
 	Expected string `json:"expected,omitempty"`
 	Got      string `json:"got"`
-	// Outcome is AsExpected, Differs, LimitOfClass or Inconclusive.
-	Outcome Outcome `json:"standing"`
-	// Why is the reason of the outcome.
+	// Standing is AsExpected, Differs, LimitOfClass or Inconclusive.
+	Standing Standing `json:"standing"`
+	// Why is the reason of the standing.
 	Why string `json:"why"`
 }
 
@@ -62,14 +62,14 @@ func judgedProperties(expect map[string]string, results map[string]checker.Resul
 // of its class.
 func (t Result) judge(result checker.Result) Judgement {
 	property, expected, got := result.Property, t.Expect[result.Property], result.Verdict
-	j := Judgement{Property: property, Expected: expected, Got: got, Outcome: Compare(expected, got, t.AllowBetter),
+	j := Judgement{Property: property, Expected: expected, Got: got, Standing: Compare(expected, got, t.AllowBetter),
 		Why: property + ": " + got}
 	switch {
 	case got == history.Violated && t.Reference != nil:
-		j.Outcome = Differs
+		j.Standing = Differs
 		switch t.Reference[property] {
 		case history.Violated:
-			j.Outcome = LimitOfClass
+			j.Standing = LimitOfClass
 			j.Why += ", as by the reference of its class"
 		case history.Holds:
 			j.Why += ", and kept by the reference of its class"
@@ -79,10 +79,10 @@ func (t Result) judge(result checker.Result) Judgement {
 	case expected == "" && got == history.Violated:
 		j.Why += " (must never be, though this scenario does not test it)"
 	case expected == history.Violated && got == history.Violated && result.Unmet != "":
-		j.Outcome = Inconclusive
+		j.Standing = Inconclusive
 		j.Why += ", but not as the scenario means to show: " + result.Unmet
 	case expected == "" || expected == got:
-	case got == history.Holds && j.Outcome == AsExpected:
+	case got == history.Holds && j.Standing == AsExpected:
 		j.Why += ", better than the reference's " + expected
 	default:
 		j.Why = fmt.Sprintf("%s: expected %s, got %s", property, expected, got)
@@ -95,7 +95,7 @@ func (t Result) judge(result checker.Result) Judgement {
 
 // Compare compares a verdict with its expectation, "" for a property that the scenario does not name: that one must
 // not be violated. With lenient, "holds" is always as expected.
-func Compare(expected, got string, lenient bool) Outcome {
+func Compare(expected, got string, lenient bool) Standing {
 	switch {
 	case expected == "" && got != history.Violated, expected == got, expected != "" && lenient && got == history.Holds:
 		return AsExpected
@@ -105,13 +105,13 @@ func Compare(expected, got string, lenient bool) Outcome {
 	return Differs
 }
 
-// Outcome compares the trial's verdicts with the expectations. Its reason lists every property that differs, or else
+// Standing compares the trial's verdicts with the expectations. Its reason lists every property that differs, or else
 // every inconclusive one, or else those that the scenario names.
 //
 // A property that the scenario names must have the expected verdict, and any other must not be violated. With
 // AllowBetter, a named one may also hold. An inconclusive verdict on a named property makes the trial inconclusive
 // unless another property differs. So does a trial without a judged property.
-func (t Result) Outcome() (Outcome, string) {
+func (t Result) Standing() (Standing, string) {
 	switch {
 	case t.Failure != "":
 		return HarnessError, t.Failure
@@ -119,7 +119,7 @@ func (t Result) Outcome() (Outcome, string) {
 		return Skipped, t.Skipped
 	}
 	judgements := t.Judgements()
-	for _, s := range []Outcome{Differs, LimitOfClass, Inconclusive} {
+	for _, s := range []Standing{Differs, LimitOfClass, Inconclusive} {
 		why := reasons(judgements, s)
 		if unstaged := t.PreconditionFailed(); s == Inconclusive && unstaged != "" {
 			return s, unstaged
@@ -144,10 +144,10 @@ func (t Result) PreconditionFailed() string {
 	return ""
 }
 
-func reasons(judgements []Judgement, s Outcome) string {
+func reasons(judgements []Judgement, s Standing) string {
 	var why []string
 	for _, j := range judgements {
-		if j.Outcome == s {
+		if j.Standing == s {
 			why = append(why, j.Why)
 		}
 	}

@@ -30,15 +30,15 @@ func lenient(r Result) Result {
 	return r
 }
 
-// requireOutcome requires an outcome, and a part of its reason.
-func requireOutcome(t *testing.T, trial Result, want Outcome, why string) {
+// requireStanding requires a standing, and a part of its reason.
+func requireStanding(t *testing.T, trial Result, want Standing, why string) {
 	t.Helper()
-	outcome, reason := trial.Outcome()
-	require.Equal(t, want, outcome, reason)
+	standing, reason := trial.Standing()
+	require.Equal(t, want, standing, reason)
 	require.Contains(t, reason, why)
 }
 
-func TestOutcome(t *testing.T) {
+func TestStanding(t *testing.T) {
 	const mutex, data = checker.MutualExclusion, checker.ProtectedData
 	const holds, violated, inconclusive = history.Holds, history.Violated, history.Inconclusive
 	kept, broken := result(mutex, holds, ""), result(mutex, violated, "")
@@ -46,7 +46,7 @@ func TestOutcome(t *testing.T) {
 	tests := []struct {
 		name  string
 		trial Result
-		want  Outcome
+		want  Standing
 		why   string
 	}{
 		{"holds as named", judging(holds, kept), AsExpected, "mutual-exclusion: holds"},
@@ -93,7 +93,7 @@ func TestOutcome(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			standing, why := tt.trial.Outcome()
+			standing, why := tt.trial.Standing()
 			require.Equal(t, tt.want, standing)
 			require.Equal(t, tt.why, why)
 		})
@@ -130,12 +130,12 @@ func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 		t.Error("there is nothing to run")
 		return Result{}
 	}
-	for expected, want := range map[string]Outcome{history.Violated: LimitOfClass, history.Holds: Differs, "": Differs} {
+	for expected, want := range map[string]Standing{history.Violated: LimitOfClass, history.Holds: Differs, "": Differs} {
 		trial := Result{Lock: "single", AllowBetter: true, Expect: map[string]string{checker.MutualExclusion: expected},
 			Results: []checker.Result{result(checker.MutualExclusion, history.Violated, "")}}
 		row := Job{Scenario: chosen[0], Variant: chosen[0].OneNode(), AllowBetter: true}
 		trial.compareWithClass(row, Options{}.reference(t.Context(), never, 1))
-		requireOutcome(t, trial, want, "")
+		requireStanding(t, trial, want, "")
 	}
 }
 
@@ -147,7 +147,7 @@ func TestReference_RenewalsPreventSituation_UsesLockWithoutThem(t *testing.T) {
 	row := Job{Scenario: chosen[0], AllowBetter: true}
 	under := Result{Lock: builtin.Renewing, AllowBetter: true, Expect: chosen[0].Expect,
 		Results: []checker.Result{result(checker.ProtectedData, history.Violated, "")}}
-	for verdict, want := range map[string]Outcome{history.Violated: LimitOfClass, history.Holds: Differs} {
+	for verdict, want := range map[string]Standing{history.Violated: LimitOfClass, history.Holds: Differs} {
 		trial := under
 		trial.compareWithClass(row, func(j Job) Result {
 			if j.Lock == builtin.Renewing {
@@ -155,8 +155,8 @@ func TestReference_RenewalsPreventSituation_UsesLockWithoutThem(t *testing.T) {
 			}
 			return Result{Results: []checker.Result{result(checker.ProtectedData, verdict, "")}}
 		})
-		outcome, why := trial.Outcome()
-		require.Equal(t, want, outcome, "without renewals: %s: %s", verdict, why)
+		standing, why := trial.Standing()
+		require.Equal(t, want, standing, "without renewals: %s: %s", verdict, why)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 	for name, c := range map[string]struct {
 		lock            string
 		here, reference checker.Result
-		want            Outcome
+		want            Standing
 	}{
 		"both are vacuous":      {builtin.Renewing, vacuous, vacuous, Skipped},
 		"the reference decides": {builtin.Renewing, vacuous, holds, Inconclusive},
@@ -184,8 +184,8 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 			trial.compareWithClass(Job{Scenario: chosen[0], AllowBetter: true}, func(Job) Result {
 				return Result{Expect: expect, Results: []checker.Result{c.reference}}
 			})
-			outcome, why := trial.Outcome()
-			require.Equal(t, c.want, outcome, why)
+			standing, why := trial.Standing()
+			require.Equal(t, c.want, standing, why)
 		})
 	}
 }
