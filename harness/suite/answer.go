@@ -12,7 +12,7 @@ type Answer string
 
 // The answers.
 const (
-	// Bug: a property is violated that the reference of the lock's class keeps.
+	// Bug: a property is violated, and the reference of the lock's class was not seen to violate it.
 	Bug Answer = "bug"
 	// Failed: the lock's process or the harness failed, so there is no answer.
 	Failed Answer = "failed"
