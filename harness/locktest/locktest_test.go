@@ -108,6 +108,13 @@ func TestBelief_NoneDeclared_NamesRowsThatDependOnIt(t *testing.T) {
 	r.says(t, "(Believes(locktest.FromCall)), 1 of", "(Believes(locktest.UntilReleased)), 1 more")
 }
 
+func TestTTL_NoneDeclared_NamesRowsThatDependOnIt(t *testing.T) {
+	r := victim(t, "unhurried")
+	r.failed(t, "TestVictims/unhurried", "healthy-contention", "late-set")
+	require.Contains(t, strings.Join(strings.Fields(r.output), " "), "(TTL(30*time.Second)), 1 of the bugs do not occur, "+
+		"since some delay of the lock or of its client does not grow with the TTL: healthy-contention details:")
+}
+
 func TestExpect_BugFixed_Fails(t *testing.T) {
 	r := victim(t, "expected-in-vain")
 	r.failed(t, "TestVictims/expected-in-vain", "healthy-contention")

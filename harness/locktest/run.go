@@ -87,7 +87,7 @@ type run struct {
 	causes       map[string]string // of the failures so far: the first subtest that failed by each
 	hung         int               // hung trials so far
 	causesSought int
-	differs      map[Belief][]string // the rows with another answer under that belief
+	differs      map[int][]string // the rows with another answer under that one of the alternatives
 }
 
 func newRun(s settings, call childRole) (*run, error) {
@@ -96,7 +96,7 @@ func newRun(s settings, call childRole) (*run, error) {
 		return nil, err
 	}
 	folder := filepath.Join(kept.folder, histories)
-	r := &run{settings: s, call: call, causes: map[string]string{}, differs: map[Belief][]string{}, folder: folder,
+	r := &run{settings: s, call: call, causes: map[string]string{}, differs: map[int][]string{}, folder: folder,
 		results: kept}
 	r.children = &suite.Children{ProgressTimeout: s.progressTimeout, Stderr: os.Stderr}
 	if overlay.BuiltIn() { // a library's own goroutines race: on one processor their order differs less often
@@ -129,7 +129,7 @@ func (r *run) report() *reports.Report {
 	o := r.options(r.seed, "")
 	o.Trials = r.trials
 	report := r.results.report(o)
-	report.Lock.Notices = slices.Concat(report.Lock.Notices, r.beliefNotices())
+	report.Lock.Notices = slices.Concat(report.Lock.Notices, r.alternativeNotices())
 	return report
 }
 
@@ -228,7 +228,7 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 	}
 	r.results.add(job, done, out)
 	if record && seed == r.seed {
-		if err := r.compareBeliefs(t.Context(), job, done); err != nil {
+		if err := r.compareAlternatives(t.Context(), job, done); err != nil {
 			t.Fatalf("locktest: %v", err)
 		}
 	}

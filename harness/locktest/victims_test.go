@@ -85,6 +85,24 @@ func onOne(token func() string, release string) locktest.New {
 	}
 }
 
+// unhurried is onOne, and retries after a time that does not depend on the TTL.
+func unhurried(env locktest.Env) (locktest.Lock, error) {
+	lock, err := onOne(rand.Text, owned)(env)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		for {
+			lease, err := lock.Acquire(ctx, key)
+			if !errors.Is(err, locktest.ErrHeld) {
+				return lease, err
+			}
+			select {
+			case <-ctx.Done():
+				return nil, locktest.ErrHeld
+			case <-time.After(2 * time.Second):
+			}
+		}
+	}), err
+}
+
 // byScript is a lock on one server that acquires by a script, retries inside Acquire, and releases after a failed
 // attempt. token draws an attempt's token.
 func byScript(token func() func() string) locktest.New {
@@ -269,6 +287,7 @@ func TestVictims(t *testing.T) {
 		"from-return": with(majority, safety, locktest.Believes(locktest.FromReturn), locktest.Trials(2), locktest.Seed(7),
 			on("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release")),
 		"undeclared": with(oneServer, safety, on("slow-acquire", "client-pause")),
+		"unhurried":  with(unhurried, expiring, on("healthy-contention", "late-set")),
 		"expected-in-vain": with(majority, safety, on("healthy-contention"),
 			locktest.Expect("healthy-contention", locktest.Violated)),
 		"limit":           with(oneServer, safety, on("flushall")),
