@@ -143,22 +143,10 @@ return false`)
 
 // fenced is onOne with fencing tokens, which token derives from a counter on the server.
 func fenced(token func(count int64) int64) locktest.New {
-	return func(env locktest.Env) (locktest.Lock, error) {
-		lock, err := onOne(rand.Text, owned)(env)
-		client := env.Client(0, noRetries)
-		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
-			lease, err := lock.Acquire(ctx, key)
-			if err != nil {
-				return nil, err
-			}
-			count, err := client.Incr(ctx, "fence:"+key).Result()
-			if err != nil {
-				_ = lease.Release(context.WithoutCancel(ctx))
-				return nil, err
-			}
-			return fencedLease{lease, token(count)}, nil
-		}), err
-	}
+	return counted(func(ctx context.Context, client *redis.Client, counter string) (int64, error) {
+		count, err := client.Incr(ctx, counter).Result()
+		return token(count), err
+	})
 }
 
 type fencedLease struct {
