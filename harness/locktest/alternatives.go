@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -53,7 +54,7 @@ func (r *run) compareAlternatives(ctx context.Context, job suite.Job, done suite
 			continue
 		}
 		again, options := job, r.options(done.Seed, "")
-		again.Changes.Belief, options.TTL = string(o.belief), max(o.ttl, r.ttl)
+		again.Changes.Belief, options.TTL = string(o.belief), cmp.Or(o.ttl, r.ttl)
 		there, err := r.runTrial(ctx, again, options)
 		if err != nil {
 			return err

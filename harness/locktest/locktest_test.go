@@ -115,6 +115,12 @@ func TestTTL_NoneDeclared_NamesRowsThatDependOnIt(t *testing.T) {
 		"since some delay of the lock or of its client does not grow with the TTL: healthy-contention details:")
 }
 
+func TestTTL_Declared_NoOtherIsTried(t *testing.T) {
+	r := victim(t, "its-ttl")
+	r.failed(t, "TestVictims/its-ttl", "healthy-contention")
+	require.NotContains(t, r.output, "do not occur")
+}
+
 func TestExpect_BugFixed_Fails(t *testing.T) {
 	r := victim(t, "expected-in-vain")
 	r.failed(t, "TestVictims/expected-in-vain", "healthy-contention")

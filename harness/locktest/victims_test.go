@@ -276,6 +276,7 @@ func TestVictims(t *testing.T) {
 			on("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release")),
 		"undeclared": with(oneServer, safety, on("slow-acquire", "client-pause")),
 		"unhurried":  with(unhurried, expiring, on("healthy-contention", "late-set")),
+		"its-ttl":    with(unhurried, expiring, on("healthy-contention"), locktest.TTL(2*time.Second)),
 		"expected-in-vain": with(majority, safety, on("healthy-contention"),
 			locktest.Expect("healthy-contention", locktest.Violated)),
 		"limit":           with(oneServer, safety, on("flushall")),

@@ -15,14 +15,14 @@ func runEachMessage(ctx context.Context, t task, run func(context.Context, task)
 		plan.Job.Changes.Message = message
 		result, pastLast := run(ctx, t)
 		switch decides := result.decides() || ctx.Err() != nil; {
-		case decides, chosen == 0, !pastLast && result.undecided() && !shown.undecided():
+		case decides, chosen == 0, !pastLast && result.isInconclusive() && !shown.isInconclusive():
 			if shown, chosen = result, message; decides || pastLast {
 				return shown
 			}
 		case pastLast: // its history has replaced the one of the answer
 			plan.Job.Changes.Message = chosen
 			again, _ := run(ctx, t)
-			if shown.undecided() && !again.decides() { // in real time it may differ
+			if shown.isInconclusive() && !again.decides() { // in real time it may differ
 				shown.History = again.History
 				return shown
 			}
@@ -33,8 +33,3 @@ func runEachMessage(ctx context.Context, t task, run func(context.Context, task)
 
 // decides reports whether no further trial can change the answer.
 func (t Result) decides() bool { return t.Failure != "" || t.Skipped != "" || len(t.violated()) > 0 }
-
-func (t Result) undecided() bool {
-	standing, _ := t.Standing()
-	return standing == Inconclusive
-}
