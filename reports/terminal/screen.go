@@ -58,31 +58,30 @@ func PadTo(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-Width(text)))
 }
 
-// Hanging does not wrap at these substitutes for a blank and a hyphen.
+// ansi.Wrap does not wrap at these substitutes for a blank and a hyphen.
 const (
 	noBreak  = "\u00a0"
 	noHyphen = "\u2011"
 )
 
-// quantity is a number with its unit: Hanging keeps them together.
-var quantity = regexp.MustCompile(`(\d) (%|(?:ns|µs|ms|s|min|h)\b)`)
-
-// asFlag is a flag with the next word, which may be its value.
-var asFlag = regexp.MustCompile(`--[a-z]+(-[a-z]+)*( [\w./-]+)?`)
-
+// quantity is a number with its unit, and flag one with the next word, which may be its value: Hanging keeps them
+// together.
 var (
-	binder   = strings.NewReplacer(" ", noBreak, "-", noHyphen)
-	unbinder = strings.NewReplacer(noBreak, " ", noHyphen, "-")
+	quantity = regexp.MustCompile(`(\d) (%|(?:ns|µs|ms|s|min|h)\b)`)
+	flag     = regexp.MustCompile(`--[a-z-]+ [\w./-]+`)
 )
 
-// Unbroken prevents Hanging from wrapping a text.
-func Unbroken(text string) string { return binder.Replace(text) }
+var unbinder = strings.NewReplacer(noBreak, " ", noHyphen, "-")
 
-// Hanging wraps text after a prefix and indents the other lines below the text.
+// Unbroken prevents Hanging from wrapping a text.
+func Unbroken(text string) string { return strings.ReplaceAll(text, " ", noBreak) }
+
+// Hanging wraps text after a prefix and indents the other lines below the text. It does not wrap within a name, whose
+// hyphens belong to it.
 func Hanging(prefix, text string, width int) []string {
 	indent := Width(prefix)
-	text = asFlag.ReplaceAllStringFunc(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), Unbroken)
-	text = unbinder.Replace(ansi.Wrap(text, max(20, width-indent), ""))
+	text = flag.ReplaceAllStringFunc(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), Unbroken)
+	text = unbinder.Replace(ansi.Wrap(strings.ReplaceAll(text, "-", noHyphen), max(20, width-indent), ""))
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if i == 0 {
