@@ -40,7 +40,7 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 	if err := l.Cut(d); err != nil {
 		return nil, err
 	}
-	passed, sent := measureTraffic(l, d), l.Measure(history.ToNode)
+	passed, sent := l.Measure(d), l.Measure(history.ToNode)
 	end := func(context.Context) (proof, error) {
 		p := passed()
 		if err := l.Heal(d); err != nil {

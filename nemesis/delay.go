@@ -54,7 +54,7 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 	if err := l.Delay(d, f.Delay); err != nil {
 		return nil, err
 	}
-	passed := measureTraffic(l, d)
+	passed := l.Measure(d)
 	end := func(context.Context) (proof, error) {
 		p := passed()
 		if err := l.Delay(d, -f.Delay); err != nil {

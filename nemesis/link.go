@@ -18,34 +18,6 @@ func (n *Nemesis) link(target string) (cluster.Link, error) {
 	return l, nil
 }
 
-// directions splits Both into the two single directions.
-func directions(d history.Direction) []history.Direction {
-	if d == history.Both || d == "" {
-		return []history.Direction{history.ToNode, history.ToClient}
-	}
-	return []history.Direction{d}
-}
-
-// measureTraffic measures a link in one or both directions.
-func measureTraffic(l cluster.Link, d history.Direction) func() cluster.Traffic {
-	var read []func() cluster.Traffic
-	for _, way := range directions(d) {
-		read = append(read, l.Measure(way))
-	}
-	return func() cluster.Traffic {
-		var sum cluster.Traffic
-		for _, r := range read {
-			t := r()
-			if t.Messages > 0 && (sum.Messages == 0 || t.Shortest < sum.Shortest) {
-				sum.Shortest = t.Shortest
-			}
-			sum.Messages += t.Messages
-			sum.SetOut += t.SetOut
-		}
-		return sum
-	}
-}
-
 // sendTimes converts the send times of messages to true times.
 func (n *Nemesis) sendTimes(first []time.Time) []int64 {
 	now, read := n.cluster.Now(), time.Now()

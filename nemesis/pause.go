@@ -31,6 +31,17 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).pause, endsWithProcess: "stopped for",
 })
 
+// eachMessage is the modifier of a fault that begins at a message of its client's next operation.
+const eachMessage = "each-message"
+
+// checkEachMessage refuses it without a client.
+func checkEachMessage(u Use) []Misuse {
+	if !u.Modifiers[eachMessage] || len(u.Clients) > 0 {
+		return nil
+	}
+	return []Misuse{{eachMessage, "a node has no operation to interrupt", "name a client, for example c1"}}
+}
+
 // pause stops a client or a node. The proof for a client is that its last event is older than the pause; for a node,
 // that looks find it stopped until it resumes.
 func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, error) {
@@ -76,7 +87,7 @@ func (n *Nemesis) countSent(target string) func() *int {
 	var sent []func() cluster.Traffic
 	for name := range n.clientNames {
 		if l := n.cluster.Link(name, target); l != nil {
-			sent = append(sent, measureTraffic(l, history.ToNode))
+			sent = append(sent, l.Measure(history.ToNode))
 		}
 	}
 	return func() *int {

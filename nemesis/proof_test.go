@@ -257,17 +257,17 @@ func TestClientFault_NoEffect_NotEffective(t *testing.T) {
 	}
 }
 
-// scriptedLink is a link without effects. Its traffic is given in advance, by direction.
+// scriptedLink is a link without effects. Its traffic is given in advance.
 type scriptedLink struct {
 	cluster.Link
-	passed map[history.Direction]cluster.Traffic
+	passed cluster.Traffic
 }
 
 func (scriptedLink) Cut(history.Direction) error                  { return nil }
 func (scriptedLink) Heal(history.Direction) error                 { return nil }
 func (scriptedLink) Delay(history.Direction, time.Duration) error { return nil }
-func (l scriptedLink) Measure(d history.Direction) func() cluster.Traffic {
-	return func() cluster.Traffic { return l.passed[d] }
+func (l scriptedLink) Measure(history.Direction) func() cluster.Traffic {
+	return func() cluster.Traffic { return l.passed }
 }
 
 // A cut is effective if no message passes, and a delay if no message is faster by more than a millisecond. Both count
@@ -287,22 +287,12 @@ func TestLinkFaults_Proof(t *testing.T) {
 		{Fault{Kind: Delay, Delay: by}, cluster.Traffic{SetOut: 3}, true, 3},
 	} {
 		onVirtual(t, func(t *testing.T, r *rig) {
-			link := scriptedLink{passed: map[history.Direction]cluster.Traffic{history.ToNode: c.passes}}
+			link := scriptedLink{passed: c.passes}
 			r.use(altered{Cluster: r.cluster, link: link}, r.clients)
 			c.fault.Targets = []string{"c1-n1"}
 			end := r.end(t, r.apply(t, c.fault))
 			require.Equal(t, c.effective, end.Effective, c)
 			require.Equal(t, c.affected, *end.Affected, c)
 		})
-	}
-}
-
-// The fastest message counts, of the directions with messages.
-func TestMeasureTraffic_ShortestOfBothDirections(t *testing.T) {
-	fast, slow := cluster.Traffic{Messages: 1, SetOut: 2, Shortest: 3}, cluster.Traffic{Messages: 1, Shortest: 5}
-	none, all := cluster.Traffic{SetOut: 1}, cluster.Traffic{Messages: 2, SetOut: 1, Shortest: 3}
-	for _, c := range [][2]cluster.Traffic{{fast, slow}, {slow, fast}, {none, all}, {all, none}} {
-		link := scriptedLink{passed: map[history.Direction]cluster.Traffic{history.ToNode: c[0], history.ToClient: c[1]}}
-		require.Equal(t, cluster.Traffic{Messages: 2, SetOut: 2, Shortest: 3}, measureTraffic(link, history.Both)())
 	}
 }

@@ -202,11 +202,12 @@ type Link interface {
 	// Count returns how many commands of a name, or with an effect (see Intercept), have
 	// reached the node and how many have been answered so far.
 	Count(command string) (received, answered int)
-	// Measure measures the traffic in a direction (not Both) from now on; the function that it returns reports it.
+	// Measure measures the traffic in a direction, or in both together, from now on; the function that it returns
+	// reports it.
 	Measure(history.Direction) func() Traffic
 }
 
-// Traffic is the measured traffic of a link in one direction: the number of messages sent (SetOut), how many of these
+// Traffic is the measured traffic of a link: the number of messages sent (SetOut), how many of these
 // arrived (Messages), and the shortest delay of one beyond the link's own travel time.
 type Traffic struct {
 	SetOut   int

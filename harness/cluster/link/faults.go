@@ -75,13 +75,14 @@ type meter struct {
 	cluster.Traffic
 }
 
-// Measure measures the traffic in a direction from now on.
+// Measure measures the traffic in a direction, or in both together, from now on.
 func (l *Link) Measure(d history.Direction) func() cluster.Traffic {
 	m := &meter{since: time.Now()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	way := ways(d)[0]
-	l.meters[way] = append(l.meters[way], m)
+	for _, way := range ways(d) {
+		l.meters[way] = append(l.meters[way], m)
+	}
 	return func() cluster.Traffic {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -85,17 +85,20 @@ func TestMeasure_CountsLaterMessages(t *testing.T) {
 		require.NoError(t, r.redis.Ping(ctx).Err()) // connects
 		require.NoError(t, r.redis.Ping(ctx).Err())
 		up, down := r.link.Measure(history.ToNode), r.link.Measure(history.ToClient)
+		both := r.link.Measure(history.Both)
 		require.Zero(t, up())
 		for range 3 {
 			require.NoError(t, r.redis.Ping(ctx).Err())
 		}
 		requireCounts(t, cluster.Traffic{SetOut: 3, Messages: 3}, up(), "the link's own travel time is no delay")
 		requireCounts(t, cluster.Traffic{SetOut: 3, Messages: 3}, down())
+		requireCounts(t, cluster.Traffic{SetOut: 6, Messages: 6}, both())
 
 		require.NoError(t, r.link.Delay(history.ToClient, 30*time.Millisecond))
-		later := r.link.Measure(history.ToClient)
+		later, bothLater := r.link.Measure(history.ToClient), r.link.Measure(history.Both)
 		require.NoError(t, r.redis.Ping(ctx).Err())
 		requireCounts(t, cluster.Traffic{SetOut: 1, Messages: 1, Shortest: 30 * time.Millisecond}, later())
+		requireCounts(t, cluster.Traffic{SetOut: 2, Messages: 2}, bothLater(), "the shortest of both directions counts")
 		require.Equal(t, 4, up().Messages, "an earlier meter goes on")
 
 		require.NoError(t, r.link.Delay(history.ToClient, -30*time.Millisecond))
@@ -109,11 +112,13 @@ func TestMeasure_LinkCut_NoMessageArrives(t *testing.T) {
 		require.NoError(t, r.redis.Ping(context.Background()).Err())
 		require.NoError(t, r.link.Cut(history.ToNode))
 		up, down := r.link.Measure(history.ToNode), r.link.Measure(history.ToClient)
+		both := r.link.Measure(history.Both)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		require.Error(t, r.redis.Ping(ctx).Err())
 		requireCounts(t, cluster.Traffic{SetOut: 1}, up(), "what is held has set out")
 		require.Zero(t, down())
+		require.Equal(t, up(), both())
 		require.NoError(t, r.link.Heal(history.ToNode))
 		time.Sleep(time.Second)
 		require.Equal(t, 1, up().Messages, "what was held passes after it")
