@@ -20,7 +20,7 @@ func TestApply_RefusesInvalidFaults(t *testing.T) {
 		r.apply(t, Fault{Kind: Starve, Targets: []string{"c1"}})
 		before := len(r.faults())
 		for _, c := range []struct {
-			kind         Kind
+			kind         string
 			target, want string
 		}{
 			{Kill, "n3", "kill n3: already down"},
@@ -60,7 +60,7 @@ func TestApply_RefusesInvalidFaults(t *testing.T) {
 // Tests skip faults that a kind of cluster cannot do: without this list, a kind could lose an ability unnoticed.
 func TestKinds_CanDoTheirFaults(t *testing.T) {
 	real := []string{cluster.Local, cluster.Docker}
-	only := map[Kind][]string{Fill: real, Rewrite: real, MigrateSlot: real, SlowFsync: real, FailFsync: real,
+	only := map[string][]string{Fill: real, Rewrite: real, MigrateSlot: real, SlowFsync: real, FailFsync: real,
 		FillDisk:   real,
 		Disconnect: {cluster.Docker}}
 	for _, d := range Declarations() {
@@ -89,7 +89,7 @@ func TestDeclarations_UnsupportedFault_NamesItsAbility(t *testing.T) {
 		if d.Node == nil {
 			continue
 		}
-		t.Run(string(d.Kind), func(t *testing.T) {
+		t.Run(d.Kind, func(t *testing.T) {
 			onVirtual(t, func(t *testing.T, r *rig) {
 				begun, err := r.nemesis.Apply(ctx, Fault{Kind: d.Kind, Targets: []string{"n2"}, To: "n3",
 					Key: "k1", Delay: time.Second, Jump: time.Second, Duration: 100 * time.Millisecond})
@@ -116,7 +116,7 @@ func TestHistoryPage_HasAffectedDocOfEveryFault(t *testing.T) {
 			require.Empty(t, d.AffectedDoc, d.Kind)
 			continue
 		}
-		require.Contains(t, string(text), "| `"+string(d.Kind)+"` | "+d.AffectedDoc+" |\n")
+		require.Contains(t, string(text), "| `"+d.Kind+"` | "+d.AffectedDoc+" |\n")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestEnd_OnceAndLastFirst(t *testing.T) {
 
 func TestInstructionText_FitsItsQuantities(t *testing.T) {
 	for text, o := range map[string]struct {
-		kind  Kind
+		kind  string
 		order Instruction
 	}{
 		"let the clock of n1 jump forward by 1 s": {Clock, Instruction{Targets: "n1", Jump: "1 s"}},
@@ -186,25 +186,25 @@ func TestBeginText_FitsOneTargetOrSeveral(t *testing.T) {
 	jump := func(by time.Duration) history.Asked { return history.Asked{Jump: history.Duration(by)} }
 	rate := func(is float64) history.Asked { return history.Asked{Rate: is} }
 	for text, f := range map[string]history.Fault{
-		"the clock of n1 jumps back by 1 s":           {Kind: string(Clock), Targets: one, Asked: jump(-time.Second)},
-		"the clocks of n1 and n2 jump forward by 1 s": {Kind: string(Clock), Targets: both, Asked: jump(time.Second)},
-		"the clock of n1 jumps forward by 2 s": {Kind: string(Clock), Targets: one, Asked: jump(time.Second),
+		"the clock of n1 jumps back by 1 s":           {Kind: Clock, Targets: one, Asked: jump(-time.Second)},
+		"the clocks of n1 and n2 jump forward by 1 s": {Kind: Clock, Targets: both, Asked: jump(time.Second)},
+		"the clock of n1 jumps forward by 2 s": {Kind: Clock, Targets: one, Asked: jump(time.Second),
 			Measured: map[string]string{"jump": "2s", "rate": "1"}},
-		"the clock of n1 runs at 1 times the true rate": {Kind: string(Clock), Targets: one,
+		"the clock of n1 runs at 1 times the true rate": {Kind: Clock, Targets: one,
 			Asked: rate(1)},
-		"the clocks of n1 and n2 run at 2 times the true rate": {Kind: string(Clock), Targets: both,
+		"the clocks of n1 and n2 run at 2 times the true rate": {Kind: Clock, Targets: both,
 			Asked: rate(2)},
-		"the timers of n1 are blocked: its work goes on, and renewals are late": {Kind: string(Starve), Targets: one},
-		"n1: the clock is set":                        {Kind: string(Clock), Targets: one},
-		"n1 is disconnected from the network":         {Kind: string(Disconnect), Targets: one},
-		"n1 and n2 are disconnected from the network": {Kind: string(Disconnect), Targets: both},
-		"the link c1-n1 is cut":                       {Kind: string(Cut), Targets: link},
-		"the links c1-n1 and c1-n2 are cut":           {Kind: string(Cut), Targets: links},
+		"the timers of n1 are blocked: its work goes on, and renewals are late": {Kind: Starve, Targets: one},
+		"n1: the clock is set":                        {Kind: Clock, Targets: one},
+		"n1 is disconnected from the network":         {Kind: Disconnect, Targets: one},
+		"n1 and n2 are disconnected from the network": {Kind: Disconnect, Targets: both},
+		"the link c1-n1 is cut":                       {Kind: Cut, Targets: link},
+		"the links c1-n1 and c1-n2 are cut":           {Kind: Cut, Targets: links},
 	} {
 		require.Equal(t, text, BeginText(f))
 	}
-	require.Equal(t, "c1 cannot reach n1 and n2", BackgroundText("c1", both, history.Fault{Kind: string(Cut)}))
-	require.Equal(t, "c1: pause of n1", BackgroundText("c1", one, history.Fault{Kind: string(Pause)}),
+	require.Equal(t, "c1 cannot reach n1 and n2", BackgroundText("c1", both, history.Fault{Kind: Cut}))
+	require.Equal(t, "c1: pause of n1", BackgroundText("c1", one, history.Fault{Kind: Pause}),
 		"no setting is told of a pause")
 	require.Equal(t, "storm of n1 ends", EndText(history.Fault{Kind: "storm", Targets: one}))
 }
@@ -233,14 +233,14 @@ func TestTargets_OnlyNodesIncludeReplicas(t *testing.T) {
 
 func TestSlowFsync_ZeroDelayIsMisuse(t *testing.T) {
 	given := map[string]bool{"by": true}
-	require.Len(t, Find(string(SlowFsync)).Check(Use{Modifiers: given}), 1)
-	require.Empty(t, Find(string(SlowFsync)).Check(Use{Modifiers: given, Delay: time.Millisecond}))
-	require.Empty(t, Find(string(SlowFsync)).Check(Use{Modifiers: map[string]bool{}}))
+	require.Len(t, Find(SlowFsync).Check(Use{Modifiers: given}), 1)
+	require.Empty(t, Find(SlowFsync).Check(Use{Modifiers: given, Delay: time.Millisecond}))
+	require.Empty(t, Find(SlowFsync).Check(Use{Modifiers: map[string]bool{}}))
 }
 
 func TestClassify_End_HasNoPast(t *testing.T) {
 	for phase, was := range map[history.Phase]string{history.PhaseBegin: "was paused", history.PhaseEnd: ""} {
-		f := history.Fault{Kind: string(Pause), Phase: phase, Targets: []string{"n1"}}
+		f := history.Fault{Kind: Pause, Phase: phase, Targets: []string{"n1"}}
 		Classify(&f)
 		require.Equal(t, was, f.Past)
 		require.Equal(t, history.NodePaused, f.Class)

@@ -12,14 +12,11 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Kind is a kind of fault: its verb in scenario files, and its name in histories.
-type Kind string
-
 // Declaration is everything about one kind of fault. Each has its own file, with the code that applies the fault and
 // proves its effect. The scenario loader, the schedule, the stories and reports, the lab and the documents use it; none
 // of them names a fault.
 type Declaration struct {
-	Kind Kind
+	Kind string // its verb in scenario files, and its name in histories
 	Doc  string // one line, for the table of verbs
 
 	// The effects by target; nil: not a target. Node includes replicas, Replica excludes masters.
@@ -33,7 +30,7 @@ type Declaration struct {
 	// Knobs are its quantities that a reader can change in the lab; without any, its duration.
 	Knobs []Knob
 	// EndedBy is the kind of fault that ends it, beside its own end; also after "after".
-	EndedBy Kind
+	EndedBy string
 	// Machine: it stops a node's machine, including the server's supervisor.
 	Machine bool
 	Words   Words
@@ -83,7 +80,7 @@ type Misuse struct{ Modifier, Problem, Want string }
 var declarations []*Declaration
 
 func declare(d *Declaration) *Declaration {
-	if Find(string(d.Kind)) != nil {
+	if Find(d.Kind) != nil {
 		panic(fmt.Sprintf("the fault %s is declared twice", d.Kind))
 	}
 	declarations = append(declarations, d)
@@ -101,7 +98,7 @@ func Declarations() []*Declaration { return slices.Clone(declarations) }
 
 // Find returns the declaration of a kind of fault, or nil.
 func Find(kind string) *Declaration {
-	i := slices.IndexFunc(declarations, func(d *Declaration) bool { return string(d.Kind) == kind })
+	i := slices.IndexFunc(declarations, func(d *Declaration) bool { return d.Kind == kind })
 	if i < 0 {
 		return nil
 	}
@@ -157,8 +154,8 @@ func (d *Declaration) HasClass(class history.Class) bool {
 func (d *Declaration) Breaks() bool { return d.effects()[0].Class.IsFault() }
 
 // kindsEndedBy lists the kinds of faults that a kind ends.
-func kindsEndedBy(kind Kind) []Kind {
-	var kinds []Kind
+func kindsEndedBy(kind string) []string {
+	var kinds []string
 	for _, d := range declarations {
 		if d.EndedBy == kind {
 			kinds = append(kinds, d.Kind)

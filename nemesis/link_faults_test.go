@@ -84,7 +84,7 @@ func TestDelay_OverlappingDelaysAddUp(t *testing.T) {
 }
 
 func TestIntercept_CountsMessages(t *testing.T) {
-	for _, kind := range []Kind{Hold, Lose, Drop} {
+	for _, kind := range []string{Hold, Lose, Drop} {
 		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 			t.Run(string(kind)+" "+string(part), func(t *testing.T) {
 				onClusters(t, func(t *testing.T, r *rig) {
@@ -133,7 +133,7 @@ func TestFaults_CountAffectedMessages(t *testing.T) {
 		{Kind: Pause, Targets: []string{"n1"}},
 		{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartReply},
 	} {
-		t.Run(string(f.Kind)+" "+string(f.Direction), func(t *testing.T) {
+		t.Run(f.Kind+" "+string(f.Direction), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				r.hold(t, "k1") // connects
 				begun := r.apply(t, f)
@@ -164,8 +164,8 @@ func TestFaults_CountAffectedMessages(t *testing.T) {
 func TestMessagesUnderWay_WhenOneSideEnds(t *testing.T) {
 	const slow = 500 * time.Millisecond
 	nodes, links := []string{"n1", "n2"}, []string{"c1-n1", "c1-n2"}
-	toNodes := func(kind Kind) Fault { return Fault{Kind: kind, Targets: nodes} }
-	toClient := func(kind Kind) Fault { return Fault{Kind: kind, Targets: []string{"c1"}} }
+	toNodes := func(kind string) Fault { return Fault{Kind: kind, Targets: nodes} }
+	toClient := func(kind string) Fault { return Fault{Kind: kind, Targets: []string{"c1"}} }
 	cut := Fault{Kind: Cut, Targets: links, Direction: history.Both}
 	const dead history.Type = "" // the client dies during the acquire
 	for name, tc := range map[string]struct {

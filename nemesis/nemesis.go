@@ -14,7 +14,7 @@ import (
 
 // Fault is a fault to apply to each of its targets: clients, nodes or links (c1-n3). Other fields belong to some kinds.
 type Fault struct {
-	Kind      Kind
+	Kind      string
 	Targets   []string
 	Direction history.Direction // cut, delay
 	Delay     time.Duration     // delay, slow-fsync
@@ -121,7 +121,7 @@ func (n *Nemesis) Apply(ctx context.Context, f Fault) ([]*Active, error) {
 }
 
 func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, error) {
-	d := Find(string(f.Kind))
+	d := Find(f.Kind)
 	switch {
 	case d == nil:
 		return nil, errors.New("unknown fault")
@@ -137,8 +137,8 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 func (n *Nemesis) isClient(name string) bool { return n.clientNames[name] }
 
 // class is the class of a kind's effect on a target.
-func (n *Nemesis) class(kind Kind, target string) history.Class {
-	return Find(string(kind)).effectOn(target, n.isClient).Class
+func (n *Nemesis) class(kind, target string) history.Class {
+	return Find(kind).effectOn(target, n.isClient).Class
 }
 
 func (n *Nemesis) node(target string) (cluster.Node, error) {
@@ -192,7 +192,7 @@ func (n *Nemesis) recordInstant(f Fault, target string, asked history.Asked, p p
 func (n *Nemesis) recordFault(id int, f Fault, phase history.Phase, target string, asked history.Asked, p proof) {
 	now := n.cluster.Now()
 	fault := &history.Fault{
-		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
+		ID: id, Kind: f.Kind, Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
 		Asked: asked, Measured: p.measured, Effective: p.effective, Affected: p.affected, SentAt: p.sentAt,
 		Count: f.Count, Background: f.Background, Random: f.random, Since: p.since,
 	}
@@ -200,7 +200,7 @@ func (n *Nemesis) recordFault(id int, f Fault, phase history.Phase, target strin
 		fault.Delay = int64(f.Delay)
 	}
 	if phase != history.PhaseEnd {
-		fault.Past = Find(string(f.Kind)).Words.Past
+		fault.Past = Find(f.Kind).Words.Past
 		if f.startedAfter < now {
 			fault.Since = f.startedAfter
 		}
@@ -237,7 +237,7 @@ func (n *Nemesis) remove(a *Active) bool {
 }
 
 // activeOn lists the active faults of some kinds on a target.
-func (n *Nemesis) activeOn(target string, kinds ...Kind) []*Active {
+func (n *Nemesis) activeOn(target string, kinds ...string) []*Active {
 	return n.activeWhere(func(a *Active) bool { return a.Target == target && slices.Contains(kinds, a.fault.Kind) })
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 func TestStopAndStart_RecordRunIDAndKeys(t *testing.T) {
-	for kind, keys := range map[Kind]string{Kill: "1", Shutdown: "1", PowerLoss: "0"} {
+	for kind, keys := range map[string]string{Kill: "1", Shutdown: "1", PowerLoss: "0"} {
 		t.Run(string(kind), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				if kind == PowerLoss {
@@ -58,7 +58,7 @@ func (n slow) Pause(ctx context.Context) error { return errors.Join(n.Node.Pause
 
 // A fault may be in effect from its request on.
 func TestFault_SlowToApply_RecordsSince(t *testing.T) {
-	for _, kind := range []Kind{Kill, Pause} {
+	for _, kind := range []string{Kill, Pause} {
 		for takes, since := range map[time.Duration]int64{300 * time.Millisecond: 1e9, 0: 0} {
 			t.Run(fmt.Sprintf("%s in %s", kind, takes), func(t *testing.T) {
 				onVirtual(t, func(t *testing.T, r *rig) {
@@ -80,7 +80,7 @@ func TestFault_SlowToApply_RecordsSince(t *testing.T) {
 
 // A fault ends with its process, and does not affect the next process.
 func TestFault_EndsWithItsProcess(t *testing.T) {
-	for _, kind := range []Kind{Pause, Busy, Block, Demote, Rewrite} {
+	for _, kind := range []string{Pause, Busy, Block, Demote, Rewrite} {
 		t.Run(string(kind), func(t *testing.T) {
 			on := onClusters
 			if kind == Rewrite {
@@ -114,14 +114,14 @@ func TestFault_EndsWithItsProcess(t *testing.T) {
 // While a majority of nodes refuses writes, no client acquires the lock, and no key is lost.
 func TestMajorityRefusesWrites_AcquireFailsUntilItEnds(t *testing.T) {
 	const lasts = time.Second // half of the TTL: time for an attempt before its end, and for a look at k2 after it
-	for kind, reply := range map[Kind]string{Busy: "BUSY", Block: "", Demote: "READONLY", Pause: ""} {
+	for kind, reply := range map[string]string{Busy: "BUSY", Block: "", Demote: "READONLY", Pause: ""} {
 		t.Run(string(kind), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				r.hold(t, "k2") // its connections are open
 				begun := r.apply(t, Fault{Kind: kind, Targets: []string{"n1", "n2"}, Duration: lasts})
 				require.True(t, r.last(t).Effective)
 				if kind == Busy || kind == Block {
-					require.Equal(t, map[Kind]string{Busy: "BUSY", Block: "nothing"}[kind], r.last(t).Measured["answer"])
+					require.Equal(t, map[string]string{Busy: "BUSY", Block: "nothing"}[kind], r.last(t).Measured["answer"])
 				}
 				refused := r.acquire(t, "c1", "k1", lasts/10)
 				require.Equal(t, history.TypeFail, refused.Type, "one node is no majority")

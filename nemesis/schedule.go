@@ -147,7 +147,7 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 // undo ends a planned fault by its declaration's undo or by its own end, even if the run is cancelled.
 func (n *Nemesis) undo(f Fault, begun []*Active) error {
 	ctx := context.Background()
-	if d := Find(string(f.Kind)); d != nil && d.undo != nil {
+	if d := Find(f.Kind); d != nil && d.undo != nil {
 		return d.undo(n, ctx, f)
 	}
 	return n.endFaults(ctx, begun)

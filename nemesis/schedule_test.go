@@ -23,7 +23,7 @@ func randoms(t *rapid.T) []Random {
 	for i := range rapid.IntRange(1, 4).Draw(t, "randoms") {
 		targets := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"n1", "n2", "n3", "n4", "n5"}), 1, 5, rapid.ID).Draw(t,
 			"among")
-		kind := rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i))
+		kind := rapid.SampledFrom([]string{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i))
 		r := Random{Fault: Fault{Kind: kind, Targets: targets},
 			Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
 		r.IntervalMin, r.IntervalMax = span("every")
@@ -107,7 +107,7 @@ func TestRun_EndsEveryFault(t *testing.T) {
 			require.True(t, f.Effective, "%+v", f)
 			counts[f.Kind+" "+string(f.Phase)]++
 		}
-		for _, kind := range []Kind{Pause, Cut, Delay} {
+		for _, kind := range []string{Pause, Cut, Delay} {
 			require.Positive(t, counts[string(kind)+" begin"])
 			require.Equal(t, counts[string(kind)+" begin"], counts[string(kind)+" end"])
 		}

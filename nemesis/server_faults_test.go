@@ -112,7 +112,7 @@ func TestFsyncFaults_TakeEffectAndEnd(t *testing.T) {
 		{Fault{Kind: SlowFsync, Delay: 300 * time.Millisecond}, history.Asked{By: history.Duration(300 * time.Millisecond)}},
 		{Fault{Kind: FailFsync}, history.Asked{Error: "EIO"}},
 	} {
-		t.Run(string(c.fault.Kind), func(t *testing.T) {
+		t.Run(c.fault.Kind, func(t *testing.T) {
 			setting{}.onLocal(t, func(t *testing.T, r *rig) {
 				needShim(t, r, cluster.AbilityDisk)
 				c.fault.Targets = []string{"n2"}
@@ -160,7 +160,7 @@ func TestRewrite_LastsAsRequested(t *testing.T) {
 func TestSupervisor_RestartsNode(t *testing.T) {
 	supervised := setting{change: func(c *cluster.Config) { c.Supervised, c.Persistence = true, cluster.PersistNone }}
 	supervised.onLocal(t, func(t *testing.T, r *rig) {
-		for i, kind := range []Kind{Kill, Shutdown, Kill} {
+		for i, kind := range []string{Kill, Shutdown, Kill} {
 			r.hold(t, fmt.Sprint("k", i+1))
 			before := r.look(t, "n2")
 			require.Len(t, before.Keys, 1)
@@ -168,7 +168,7 @@ func TestSupervisor_RestartsNode(t *testing.T) {
 			r.apply(t, Fault{Kind: kind, Targets: []string{"n2"}})
 			all := r.faults()
 			died, back := all[len(all)-2], all[len(all)-1]
-			require.Equal(t, []string{string(kind), string(Start)}, []string{died.Kind, back.Kind})
+			require.Equal(t, []string{string(kind), Start}, []string{died.Kind, back.Kind})
 			require.True(t, died.Effective && back.Effective)
 			require.Equal(t, "its supervisor", back.Measured["by"])
 			require.Equal(t, "up", back.Measured["state"])

@@ -75,11 +75,11 @@ func (n *Nemesis) paused(target string) []*Active {
 }
 
 // endWithProcess records the end of faults that end with their target's process.
-func (n *Nemesis) endWithProcess(target string, by Kind) {
+func (n *Nemesis) endWithProcess(target, by string) {
 	for _, a := range n.activeWhere(func(a *Active) bool { return a.Target == target }) {
-		if d := Find(string(a.fault.Kind)); d.endsWithProcess != "" && n.remove(a) {
+		if d := Find(a.fault.Kind); d.endsWithProcess != "" && n.remove(a) {
 			n.recordFault(a.id, a.fault, history.PhaseEnd, target, a.asked, proof{effective: true,
-				measured: map[string]string{d.endsWithProcess: n.lasted(a).String(), "ended by": string(by)}})
+				measured: map[string]string{d.endsWithProcess: n.lasted(a).String(), "ended by": by}})
 		}
 	}
 }

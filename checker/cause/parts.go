@@ -104,7 +104,7 @@ func withoutSteps(script []scenarios.Step, gone map[int]bool) []scenarios.Step {
 		case gone[i]:
 			if fault != nil && fault.EndedBy != "" && step.For.IsZero() && step.After.IsZero() {
 				for _, target := range step.Targets {
-					ended[string(fault.EndedBy)+" "+target]++
+					ended[fault.EndedBy+" "+target]++
 				}
 			}
 			continue

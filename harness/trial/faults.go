@@ -40,7 +40,7 @@ func (r *run) endFaults(ctx context.Context, end context.CancelFunc) error {
 // chargeRestart adds up the time for which nodes go down and come back. If it exceeds the TTL's share for restarts, it
 // records a stall: later steps may be too late to show anything.
 func (r *run) chargeRestart(f nemesis.Fault, began, ended int64) {
-	fault := nemesis.Find(string(f.Kind))
+	fault := nemesis.Find(f.Kind)
 	restarts := fault.HasClass(history.NodeDown) || fault.HasClass(history.NodeUp)
 	if r.plan.restartBudget == 0 || !restarts {
 		return

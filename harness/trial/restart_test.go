@@ -76,7 +76,7 @@ func TestChargeRestart_OverBudgetIsStall(t *testing.T) {
 	r := &run{plan: &Plan{restartBudget: 2500 * time.Millisecond},
 		record: func(e history.Event) { seen = append(seen, e) }}
 	at := func(s float64) int64 { return int64(s * 1e9) }
-	fault := func(kind nemesis.Kind, node string) nemesis.Fault {
+	fault := func(kind, node string) nemesis.Fault {
 		return nemesis.Fault{Kind: kind, Targets: []string{node}}
 	}
 	r.chargeRestart(fault(nemesis.Kill, "n1"), at(1), at(2))

@@ -286,7 +286,7 @@ func (r *run) afterDelay(ctx context.Context, after scenarios.Span, f func() err
 // faultOf converts a step to a fault; in converts its spans.
 func faultOf(s scenarios.Step, in func(scenarios.Span) time.Duration) nemesis.Fault {
 	return nemesis.Fault{
-		Kind: nemesis.Kind(s.Verb), Targets: s.Targets, Direction: s.Direction, Delay: in(s.By), Jump: in(s.Jump),
+		Kind: string(s.Verb), Targets: s.Targets, Direction: s.Direction, Delay: in(s.By), Jump: in(s.Jump),
 		Rate: s.Rate, Key: s.Key, To: s.To, Mistake: s.Mistake, Command: s.Of, Part: s.Part, Count: s.Times,
 		Duration: in(s.For),
 	}

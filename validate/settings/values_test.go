@@ -240,7 +240,7 @@ func TestCrashes_AreAllNodeDownFaults(t *testing.T) {
 	var down []string
 	for _, d := range nemesis.Declarations() {
 		if d.Node != nil && d.Node.Class == history.NodeDown {
-			down = append(down, string(d.Kind))
+			down = append(down, d.Kind)
 		}
 	}
 	require.ElementsMatch(t, down, CrashNames())
