@@ -155,9 +155,6 @@ func (c *Client) Send(cmd Command) error {
 	if err := cmd.check(); err != nil {
 		return err
 	}
-	if cmd.Do == DoExit && c.close(cmd.Serial) {
-		return nil
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
@@ -190,7 +187,7 @@ func (c *Client) stopFor(cmd Command) <-chan struct{} {
 // Close ends the client in good order: it resumes a paused client, cancels pending operations, answers waiting
 // commands with an error, and closes the lock. It does not release a held lease: only the script does.
 func (c *Client) Close() error {
-	c.close(0)
+	c.close()
 	<-c.ended
 	return c.err
 }
@@ -200,7 +197,7 @@ func (c *Client) Close() error {
 func (c *Client) Kill() error {
 	c.silence()
 	c.net.end()
-	c.close(0)
+	c.close()
 	return nil
 }
 
@@ -221,30 +218,25 @@ func (c *Client) Resume() error {
 	return nil
 }
 
-// close begins the client's end, for an exit command if serial is not 0. It reports whether this is the first call.
-func (c *Client) close(serial int) (first bool) {
+// close begins the client's end.
+func (c *Client) close() {
 	c.ending.Do(func() {
-		first = true
 		c.mu.Lock() // Send accepts no command from here on
 		c.cancel(errClosing)
 		c.mu.Unlock()
 		c.pause.end()
 		c.late.end()
-		go c.finish(serial)
+		go c.finish()
 	})
-	return first
 }
 
-func (c *Client) finish(serial int) {
+func (c *Client) finish() {
 	defer close(c.ended)
 	hung := c.returns("an operation of the lock", func() error { c.running.Wait(); return nil })
 	c.drop()
 	c.err = errors.Join(hung, c.returns("the lock's Close", c.lock.Close), c.disconnect(), c.hosts.Close())
 	c.clock.close()
 	c.endScheduler()
-	if serial != 0 {
-		c.send(Message{Done: serial})
-	}
 }
 
 // endLimit bounds the end of a client, in TTLs. A lock may wait for some node timeouts and TTLs.

@@ -63,25 +63,32 @@ func (w *workerProcess) serve() error {
 	if setup.StallLimit > 0 {
 		defer w.watchStalls(setup, clock)()
 	}
-	return errors.Join(w.readCommands(c), c.Close())
+	exit, err := w.readCommands(c)
+	err = errors.Join(err, c.Close())
+	if exit != 0 {
+		w.write(Message{Done: exit})
+	}
+	return err
 }
 
-// readCommands forwards commands until exit or the end of the input.
-func (w *workerProcess) readCommands(c *Client) error {
+// readCommands forwards commands until exit, whose serial it returns, or the end of the input.
+func (w *workerProcess) readCommands(c *Client) (exit int, err error) {
 	for {
 		line, err := w.next()
 		if line == nil || err != nil {
-			return err
+			return 0, err
 		}
 		var cmd Command
 		if err = input.JSONLine(line, &cmd, "command"); err == nil {
+			if err = cmd.check(); err == nil && cmd.Do == DoExit {
+				return cmd.Serial, nil
+			}
+		}
+		if err == nil {
 			err = c.Send(cmd)
 		}
 		if err != nil {
-			return w.wrong(line, err)
-		}
-		if cmd.Do == DoExit {
-			return nil
+			return 0, w.wrong(line, err)
 		}
 	}
 }
