@@ -20,28 +20,32 @@ type store struct {
 // readsClaim reports whether a read within a lease sends its token to the store.
 func (s *store) readsClaim() bool { return s.fenced && !s.readsUnfenced }
 
-// fencedRead claims: from now on the store rejects older tokens. If only writes sent tokens, the store would accept an
-// older holder's write before the newer holder's first one (redis.io, "fencing").
+// FencedReadScript claims: from now on the store rejects older tokens. If only writes sent tokens, the store would
+// accept an older holder's write before the newer holder's first one (redis.io, "fencing").
 // KEYS: the register, the highest token. ARGV: the token.
-var fencedRead = redis.NewScript(`
+const FencedReadScript = `
 if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
 redis.call('SET', KEYS[2], ARGV[1])
-return redis.call('GET', KEYS[1]) or ''`)
+return redis.call('GET', KEYS[1]) or ''`
 
-// fencedWrite is Kleppmann's check: it rejects a write with a token older than the highest one.
+// FencedWriteScript is Kleppmann's check: it rejects a write with a token older than the highest one.
 // KEYS: the register, the highest token. ARGV: the token, the new version.
-var fencedWrite = redis.NewScript(`
+const FencedWriteScript = `
 if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return 0 end
 redis.call('SET', KEYS[2], ARGV[1])
 redis.call('SET', KEYS[1], ARGV[2])
-return 1`)
+return 1`
 
-// compareWrite is antirez's answer: without an order of tokens, a write names the version that it was derived from.
+// CompareWriteScript is antirez's answer: without an order of tokens, a write names the version that it was derived
+// from.
 // KEYS: the register. ARGV: the base, the new version.
-var compareWrite = redis.NewScript(`
+const CompareWriteScript = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
-return 1`)
+return 1`
+
+var fencedRead, fencedWrite, compareWrite = redis.NewScript(FencedReadScript), redis.NewScript(FencedWriteScript),
+	redis.NewScript(CompareWriteScript)
 
 var errStale = errors.New("the store rejected it")
 

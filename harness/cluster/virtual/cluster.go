@@ -25,7 +25,7 @@ type Cluster struct {
 	began     time.Time
 	scheduler *scheduler.Scheduler
 	nodes     map[string]*Node // by name; an alias shares its server's
-	paths     map[pathName]*path
+	paths     map[history.Link]*path
 
 	mu      sync.Mutex
 	closed  bool // it refuses new workers, and its links record no more events
@@ -33,9 +33,6 @@ type Cluster struct {
 
 	closing func() error // close, once
 }
-
-// pathName names a link.
-type pathName history.Link
 
 // path is a link and its server.
 type path struct {
@@ -59,7 +56,7 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{},
-		paths: map[pathName]*path{}}
+		paths: map[history.Link]*path{}}
 	c.closing = sync.OnceValue(c.close)
 	add := func(name string, keeps cluster.Persistence) {
 		c.nodes[name] = newNode(name, cfg.Seed, r, keeps, c.Now, c.scheduler, len(c.nodes))
@@ -92,7 +89,7 @@ func (c *Cluster) connect() {
 		t := newTravel(mix(c.cfg.Seed, name.From, name.To), c.cfg.Delay, c.cfg.Grid)
 		l := link.New(link.Config{Client: name.From, Node: name.To, Now: c.Now, Epoch: epoch, Record: c.record,
 			Travel: t.message, Scripts: scripts, Direct: c.scheduler, Order: orders[i], Opaque: i >= len(commands)})
-		c.paths[pathName(name)] = &path{Link: l, node: c.nodes[name.To], order: orders[i], travel: t}
+		c.paths[name] = &path{Link: l, node: c.nodes[name.To], order: orders[i], travel: t}
 	}
 }
 
@@ -142,7 +139,7 @@ func (c *Cluster) Node(name string) cluster.Node {
 // Link returns the path from a client to a node or to the store; nil if there
 // is none. An alias has its server's link.
 func (c *Cluster) Link(client, node string) cluster.Link {
-	if p := c.paths[pathName{client, c.cfg.Resolve(node)}]; p != nil {
+	if p := c.paths[history.Link{From: client, To: c.cfg.Resolve(node)}]; p != nil {
 		return p
 	}
 	return nil

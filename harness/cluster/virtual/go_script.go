@@ -9,7 +9,9 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
+	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster/script"
+	locks "example.org/lockproof/redlock/server"
 )
 
 // goScript is a script that runs in Go. miniredis makes a Lua state, with all its libraries, for each call: half the
@@ -22,27 +24,11 @@ type goScript struct {
 
 // goScripts are the most frequent scripts of the reference, the lock on a single node, and the store.
 var goScripts = []goScript{
-	{`if redis.call("get", KEYS[1]) == ARGV[1] then
-	return redis.call("del", KEYS[1])
-end
-return 0`, 1, 1, deleteOwn},
-	{`if redis.call("get", KEYS[1]) == ARGV[1] then
-	return redis.call("pexpire", KEYS[1], ARGV[2])
-end
-return 0`, 1, 2, expireOwn},
-	{`
-if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
-redis.call('SET', KEYS[2], ARGV[1])
-return redis.call('GET', KEYS[1]) or ''`, 2, 1, fencedRead},
-	{`
-if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return 0 end
-redis.call('SET', KEYS[2], ARGV[1])
-redis.call('SET', KEYS[1], ARGV[2])
-return 1`, 2, 2, fencedWrite},
-	{`
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2])
-return 1`, 1, 2, writeIfBase},
+	{locks.DeleteScript, 1, 1, deleteOwn},
+	{locks.ExpireScript, 1, 2, expireOwn},
+	{client.FencedReadScript, 2, 1, fencedRead},
+	{client.FencedWriteScript, 2, 2, fencedWrite},
+	{client.CompareWriteScript, 1, 2, writeIfBase},
 }
 
 // goScriptsByCommand maps "EVAL text" and "EVALSHA digest" to goScripts.

@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,19 +13,6 @@ import (
 	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
-
-// An outdated text would make its lock slow again.
-func TestGoScripts_EqualLocksScripts(t *testing.T) {
-	var ours strings.Builder
-	for _, file := range []string{"redlock/server/server.go", "harness/client/store.go"} {
-		text, err := os.ReadFile("../../../" + file)
-		require.NoError(t, err)
-		ours.Write(text)
-	}
-	for _, s := range goScripts {
-		require.Contains(t, ours.String(), s.text)
-	}
-}
 
 // pair is two nodes with the same commands. One passes all scripts to Lua.
 type pair struct {

@@ -108,7 +108,7 @@ func (c *Cluster) replicate(replicas []string) {
 		master := c.cfg.Replicas[name]
 		switch {
 		case master != "": // after a promotion it has no replicas
-			c.nodes[name].replicate(c.paths[pathName{name, master}], 0, lag)
+			c.nodes[name].replicate(c.paths[history.Link{From: name, To: master}], 0, lag)
 		case c.cfg.Replicates(name) || least > 0 && name != history.StoreName:
 			c.nodes[name].replicate(nil, least, lag)
 		}

@@ -9,6 +9,7 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // Spawn starts a client. The setup's Nodes may be names of nodes, in the client's
@@ -44,7 +45,7 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 // dialer connects a client to nodes over its links.
 func (c *Cluster) dialer(name string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
-		p := c.paths[pathName{name, addr}]
+		p := c.paths[history.Link{From: name, To: addr}]
 		if p == nil {
 			return nil, refused(addr, fmt.Errorf("%s has no link to it", name))
 		}
