@@ -60,16 +60,13 @@ var table = []allowed{
 	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
-		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history"},
-	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/cluster/script " +
-		"harness/history"},
-	{"harness/cluster/realcluster", "harness/client harness/cluster harness/cluster/network harness/cluster/process" +
-		" harness/cluster/realtime harness/cluster/shim harness/history"},
-	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process " +
-		"harness/cluster/realcluster harness/cluster/shim"},
+		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history redlock/server"},
+	{"harness/cluster/realcluster", "harness/client harness/cluster harness/cluster/link harness/cluster/process" +
+		" harness/cluster/realtime harness/cluster/script harness/cluster/shim harness/history"},
+	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/process harness/cluster/realcluster " +
+		"harness/cluster/shim"},
 	{"harness/cluster/docker", "compose harness/client harness/cluster " +
-		"harness/cluster/network harness/cluster/process harness/cluster/realcluster harness/cluster/realtime " +
-		"harness/history"},
+		"harness/cluster/process harness/cluster/realcluster harness/cluster/realtime harness/history"},
 
 	{"harness/external", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
 

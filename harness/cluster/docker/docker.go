@@ -11,7 +11,6 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/history"
 )
@@ -78,7 +77,7 @@ func (c *Cluster) start(ctx context.Context) error {
 // listen listens for a client on loopback, and for a container behind a port of the forwarder.
 func (c *Cluster) listen(l history.Link) (net.Listener, string, error) {
 	if slices.Contains(c.cfg.Clients, l.From) {
-		return network.Loopback(l)
+		return realcluster.Loopback(l)
 	}
 	c.forwards++
 	return c.project.forward(firstPort + c.forwards - 1)

@@ -123,7 +123,8 @@ func (n *node) Disconnect(ctx context.Context) error {
 		n.left = names
 		n.disconnected.Store(true)
 		n.container.forget()
-		return n.cluster.Move(n.Name(), "")
+		n.cluster.Move(n.Name(), "")
+		return nil
 	})
 }
 
@@ -144,10 +145,10 @@ func (n *node) Connect(ctx context.Context) error {
 		}
 		n.disconnected.Store(false)
 		address, err := n.Where(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			n.cluster.Move(n.Name(), address)
 		}
-		return n.cluster.Move(n.Name(), address)
+		return err
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/shim"
@@ -44,7 +43,7 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
 	// Without a shim some faults are unsupported: see lacks.
 	c.library, _ = shim.Build("")
-	if err := c.Build(ctx, c.start, network.Loopback, c.end); err != nil {
+	if err := c.Build(ctx, c.start, realcluster.Loopback, c.end); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -9,7 +9,6 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
@@ -31,7 +30,7 @@ type Cluster struct {
 
 	Nodes     map[string]*Node  // by name; an alias shares its server's
 	Sentinels map[string]string // addresses, by name
-	links     *network.Network  // nil before connect
+	links     *network          // nil before connect
 	ids       map[string]string // IDs of a Redis Cluster's members, by name
 	closing   func() error
 }
@@ -77,7 +76,7 @@ func (c *Cluster) Add(name string, host Host, machine *Machine, bus int) *Node {
 
 // Build starts the added servers, opens the links and sets up replication, Sentinels or a Redis Cluster. Close calls
 // end, as does a failed Build.
-func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, listen network.Listen,
+func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, listen Listen,
 	end func() error) error {
 	c.closing = sync.OnceValue(end)
 	err := start(ctx)
@@ -97,20 +96,19 @@ func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, 
 func (c *Cluster) Close() error { return c.closing() }
 
 // connect opens the links. The run begins here, because starting the servers can take seconds.
-func (c *Cluster) connect(ctx context.Context, listen network.Listen) (err error) {
+func (c *Cluster) connect(ctx context.Context, listen Listen) (err error) {
 	c.Clock = realtime.Start()
-	want := network.Run{Clock: c.Clock, Delay: c.cfg.Delay, Servers: maps.Clone(c.Sentinels), Members: map[string]int{}}
-	want.Links, want.Streams = c.cfg.Links()
+	servers, members := maps.Clone(c.Sentinels), map[string]int{}
 	for _, name := range c.cfg.Servers() {
 		n := c.Nodes[name]
-		if want.Servers[name], err = n.Where(ctx); err != nil {
+		if servers[name], err = n.Where(ctx); err != nil {
 			return err
 		}
 		if c.cfg.RedisCluster && name != history.StoreName {
-			want.Members[name] = n.bus
+			members[name] = n.bus
 		}
 	}
-	if c.links, err = network.Open(want, listen, c.cfg.Record); err != nil {
+	if c.links, err = openNetwork(c.cfg, c.Clock, servers, members, listen); err != nil {
 		return fmt.Errorf("%s cluster: %w", c.kind, err)
 	}
 	if c.cfg.StallLimit > 0 {
@@ -119,12 +117,11 @@ func (c *Cluster) connect(ctx context.Context, listen network.Listen) (err error
 	return nil
 }
 
-// Move sets a server's address for the links; "" means down.
-func (c *Cluster) Move(name, address string) error {
-	if c.links == nil {
-		return nil // there are no links yet
+// Move sets a server's address for the links; "" means that it is down and refuses connections.
+func (c *Cluster) Move(name, address string) {
+	if c.links != nil {
+		c.links.servers[name].move(address)
 	}
-	return c.links.Move(name, address)
 }
 
 // bounded returns a context that ends with ctx, with the cluster or after Timeout.
@@ -157,14 +154,16 @@ func (c *Cluster) Paths() map[history.Link]string {
 	if c.links == nil {
 		return nil
 	}
-	return c.links.Addresses
+	return c.links.addresses
 }
 
 func (c *Cluster) Link(client, node string) cluster.Link {
-	if c.Address(client, node) == "" {
-		return nil
+	if c.links != nil {
+		if l := c.links.links[history.Link{From: client, To: c.cfg.Resolve(node)}]; l != nil {
+			return l
+		}
 	}
-	return c.links.Link(history.Link{From: client, To: c.cfg.Resolve(node)})
+	return nil
 }
 
 // Quiesce ends the cluster's life, its clients and its links, and waits for running faults and goroutines.
@@ -172,7 +171,7 @@ func (c *Cluster) Quiesce() error {
 	c.end()
 	err := c.Workers.Close()
 	if c.links != nil {
-		c.links.Close()
+		c.links.close()
 	}
 	for _, n := range c.Nodes {
 		n.op.Lock()

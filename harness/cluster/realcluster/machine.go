@@ -181,7 +181,8 @@ func (n *Node) PowerLoss(ctx context.Context) (lost int64, err error) {
 		if _, healed := control.Disturb(n.disk); err != nil || healed != nil {
 			return errors.Join(err, healed)
 		}
-		return n.markDown()
+		n.markDown()
+		return nil
 	})
 	return lost, err
 }

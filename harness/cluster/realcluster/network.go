@@ -1,4 +1,4 @@
-package network
+package realcluster
 
 import (
 	"context"
@@ -13,13 +13,15 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/history"
 )
 
-// Network holds the links of one run.
-type Network struct {
-	Addresses map[history.Link]string // of the links, each for its client
+// network holds the links of one run, each on its own listener. They run in the harness's process, for servers in
+// containers too.
+type network struct {
+	addresses map[history.Link]string // of the links, each for its client
 	links     map[history.Link]*link.Link
 	listeners []net.Listener
 	serving   sync.WaitGroup // goroutines that live as long as the network
@@ -27,6 +29,13 @@ type Network struct {
 	end       context.CancelFunc
 	servers   map[string]*server
 }
+
+// toMember and toBus stand for the source of connections to a member of a Redis Cluster past every link: to its port,
+// and to the port of its bus.
+const (
+	toMember = "to-member"
+	toBus    = "to-bus"
+)
 
 // Listen makes a link's listener, and returns its address for the link's client.
 type Listen func(history.Link) (listener net.Listener, address string, err error)
@@ -40,53 +49,45 @@ func Loopback(history.Link) (net.Listener, string, error) {
 	return listener, listener.Addr().String(), nil
 }
 
-// Open opens the links. record receives their events.
-func Open(want Run, listen Listen, record func(history.Event)) (*Network, error) {
-	n := &Network{Addresses: map[history.Link]string{}, links: map[history.Link]*link.Link{},
+// openNetwork opens the links of a configuration. servers maps each server and Sentinel to its address, "" if it is
+// down. members maps the members of a Redis Cluster to the ports of their buses: each gets two further ports, toMember
+// and toBus, that no fault affects.
+func openNetwork(cfg cluster.Config, clock realtime.Clock, servers map[string]string, members map[string]int,
+	listen Listen) (*network, error) {
+	n := &network{addresses: map[history.Link]string{}, links: map[history.Link]*link.Link{},
 		servers: map[string]*server{}}
 	n.life, n.end = context.WithCancel(context.Background())
-	for name, address := range want.Servers {
+	for name, address := range servers {
 		n.servers[name] = newServer(address)
 	}
 	var travel func(bool, int, int) time.Duration
-	if want.Delay > 0 {
-		travel = func(bool, int, int) time.Duration { return want.Delay }
+	if cfg.Delay > 0 {
+		travel = func(bool, int, int) time.Duration { return cfg.Delay }
 	}
 	scripts := script.New()
-	for i, l := range slices.Concat(want.Links, want.Streams) {
-		cfg := link.Config{Client: l.From, Node: l.To, Now: want.Clock.Now, Epoch: want.Clock.Began(), Record: record,
-			Travel: travel, Scripts: scripts, Opaque: i >= len(want.Links)}
-		if err := n.open(l, cfg, listen); err != nil {
-			n.Close()
+	commands, streams := cfg.Links()
+	for i, l := range slices.Concat(commands, streams) {
+		n.links[l] = link.New(link.Config{Client: l.From, Node: l.To, Now: clock.Now, Epoch: clock.Began(),
+			Record: cfg.Record, Travel: travel, Scripts: scripts, Opaque: i >= len(commands)})
+		if err := n.listen(l, listen, n.join); err != nil {
+			n.close()
 			return nil, err
 		}
 	}
-	if err := n.passOn(want.Members, listen); err != nil {
-		n.Close()
+	if err := n.passOn(members, listen); err != nil {
+		n.close()
 		return nil, err
 	}
 	return n, nil
 }
 
-// open makes a link and listens for its client.
-func (n *Network) open(l history.Link, cfg link.Config, listen Listen) error {
-	if n.links[l] != nil {
-		return fmt.Errorf("the link from %q to %q is there twice", l.From, l.To)
-	}
-	if n.servers[l.To] == nil {
-		return fmt.Errorf("the link from %q to %q: there is no such server in this run", l.From, l.To)
-	}
-	n.links[l] = link.New(cfg)
-	return n.listen(l, listen, n.join)
-}
-
 // listen accepts connections and passes each to handle.
-func (n *Network) listen(l history.Link, listen Listen, handle func(history.Link, net.Conn)) error {
+func (n *network) listen(l history.Link, listen Listen, handle func(history.Link, net.Conn)) error {
 	ln, address, err := listen(l)
 	if err != nil {
 		return fmt.Errorf("from %s to %s: %w", l.From, l.To, err)
 	}
-	n.Addresses[l] = address
+	n.addresses[l] = address
 	n.listeners = append(n.listeners, ln)
 	n.serving.Go(func() {
 		for {
@@ -101,17 +102,9 @@ func (n *Network) listen(l history.Link, listen Listen, handle func(history.Link
 	return nil
 }
 
-// Link is the link of that name; nil if there is none.
-func (n *Network) Link(name history.Link) cluster.Link {
-	if l := n.links[name]; l != nil {
-		return l
-	}
-	return nil
-}
-
 // join connects a client over its link to its server, or refuses it.
-func (n *Network) join(l history.Link, client net.Conn) {
-	upstream, err := n.servers[l.To].dial()
+func (n *network) join(l history.Link, client net.Conn) {
+	upstream, err := n.servers[l.To].dial(0)
 	if err != nil {
 		if tcp, ok := client.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // a reset, as of a server that is not there
@@ -122,8 +115,8 @@ func (n *Network) join(l history.Link, client net.Conn) {
 	n.links[l].Join(client, upstream)
 }
 
-// Close ends every link.
-func (n *Network) Close() {
+// close ends every link.
+func (n *network) close() {
 	n.end()
 	for _, ln := range n.listeners {
 		ln.Close()
@@ -135,16 +128,6 @@ func (n *Network) Close() {
 	for _, l := range n.links {
 		_ = l.Close() // never fails
 	}
-}
-
-// Move sets a server's address; "" means that it is down and refuses connections.
-func (n *Network) Move(name, address string) error {
-	s := n.servers[name]
-	if s == nil {
-		return fmt.Errorf("there is no server %q in this run", name)
-	}
-	s.move(address)
-	return nil
 }
 
 // server is the present address of a lock server. A stopped container has none: a connection to its former address
@@ -172,10 +155,8 @@ func (s *server) move(address string) {
 
 const dialTimeout = time.Second
 
-func (s *server) dial() (net.Conn, error) { return s.dialPort(0) }
-
-// dialPort dials another port of the server's host; 0: its own.
-func (s *server) dialPort(port int) (net.Conn, error) {
+// dial connects to a port of the server's host; 0: its own.
+func (s *server) dial(port int) (net.Conn, error) {
 	s.mu.Lock()
 	address, current := s.address, s.current
 	s.mu.Unlock()
@@ -194,16 +175,10 @@ func (s *server) dialPort(port int) (net.Conn, error) {
 }
 
 // passOn opens the ports of the members of a Redis Cluster. The bus does not speak RESP, so it is not a link.
-func (n *Network) passOn(members map[string]int, listen Listen) error {
+func (n *network) passOn(members map[string]int, listen Listen) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		s := n.servers[name]
-		if s == nil {
-			return fmt.Errorf("the member %q: there is no such server in this run", name)
-		}
-		for way, port := range map[string]int{ToMember: 0, ToBus: members[name]} {
-			handle := func(_ history.Link, from net.Conn) {
-				n.pass(from, func() (net.Conn, error) { return s.dialPort(port) })
-			}
+		for way, port := range map[string]int{toMember: 0, toBus: members[name]} {
+			handle := func(_ history.Link, from net.Conn) { n.pass(from, n.servers[name], port) }
 			if err := n.listen(history.Link{From: way, To: name}, listen, handle); err != nil {
 				return err
 			}
@@ -212,10 +187,10 @@ func (n *Network) passOn(members map[string]int, listen Listen) error {
 	return nil
 }
 
-// pass copies between a connection and a member until either side closes or the network ends.
-func (n *Network) pass(from net.Conn, dial func() (net.Conn, error)) {
+// pass copies between a connection and a member's port until either side closes or the network ends.
+func (n *network) pass(from net.Conn, member *server, port int) {
 	defer from.Close()
-	to, err := dial()
+	to, err := member.dial(port)
 	if err != nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package network
+package realcluster
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster/clustertest"
-	"example.org/lockproof/harness/history"
 )
 
 // silent is an address that neither accepts nor refuses a connection, as a container's that has stopped: its queue is
@@ -39,18 +38,17 @@ func silent(t *testing.T) (address string) {
 }
 
 func TestMove_DialPending_EndsIt(t *testing.T) {
-	n, at := open(t, Run{Links: []history.Link{c1n1}, Servers: map[string]string{"n1": silent(t)}})
+	n, at := open(t, oneNode(), map[string]string{"n1": silent(t)}, nil)
 	failed := make(chan error, 1)
 	db := clustertest.Dial(t, at[c1n1], "")
 	go func() { failed <- db.Ping(context.Background()).Err() }()
 	time.Sleep(20 * time.Millisecond)
 	require.Empty(t, failed, "the link still dials")
-	require.NoError(t, n.Move("n1", ""))
+	n.servers["n1"].move("")
 	select {
 	case err := <-failed:
 		require.Error(t, err)
 	case <-time.After(dialTimeout / 2):
 		require.Fail(t, "the client still waits for a server that has gone")
 	}
-	require.ErrorContains(t, n.Move("n9", ""), `there is no server "n9" in this run`)
 }

@@ -101,7 +101,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	if n.supervised {
 		n.cluster.busy.Go(n.supervise)
 	}
-	return n.cluster.Move(n.name, address)
+	n.cluster.Move(n.name, address)
+	return nil
 }
 
 // Polls of a starting server and their timeout. Polls of its host cost more, so they are rarer.
@@ -149,10 +150,11 @@ func answers(ctx context.Context, address string) bool {
 
 func (n *Node) Kill(ctx context.Context) error {
 	return n.whileUp(ctx, "kill", func(ctx context.Context) error {
-		if err := n.Host.Kill(ctx); err != nil {
-			return err
+		err := n.Host.Kill(ctx)
+		if err == nil {
+			n.markDown()
 		}
-		return n.markDown()
+		return err
 	})
 }
 
@@ -168,14 +170,15 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w; the end of its log: %s", err, n.Log(ctx))
 		}
-		return n.markDown()
+		n.markDown()
+		return nil
 	})
 }
 
 // markDown makes the links refuse connections to the server.
-func (n *Node) markDown() error {
+func (n *Node) markDown() {
 	n.serving = false
-	return n.cluster.Move(n.name, "")
+	n.cluster.Move(n.name, "")
 }
 
 func (n *Node) Pause(ctx context.Context) error {

@@ -11,7 +11,6 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/history"
 )
 
@@ -151,13 +150,13 @@ func (c *Cluster) members() ([]clusterMember, error) {
 
 // member is a server of the Redis Cluster, with its announced address.
 func (c *Cluster) member(name string) (clusterMember, error) {
-	_, port, err := net.SplitHostPort(c.Address(network.ToBus, name))
+	_, port, err := net.SplitHostPort(c.Address(toBus, name))
 	if err != nil {
 		return clusterMember{}, fmt.Errorf("node %s has no way to its bus: %w", name, err)
 	}
 	bus, err := strconv.Atoi(port)
 	m := clusterMember{Name: name, Address: c.Nodes[name].Address(), Bus: bus, Master: c.cfg.Replicas[name],
-		Announced: c.Address(network.ToMember, name)}
+		Announced: c.Address(toMember, name)}
 	for replica, master := range c.cfg.Replicas {
 		if master == name {
 			m.Announced = c.Address(replica, master)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/history"
 )
 
@@ -34,7 +33,7 @@ const (
 )
 
 func (c *Cluster) MigrateKeys(ctx context.Context, key, from, to string) (keys []string, err error) {
-	host, port, err := net.SplitHostPort(c.Address(network.ToMember, to))
+	host, port, err := net.SplitHostPort(c.Address(toMember, to))
 	if err != nil {
 		return nil, err
 	}
