@@ -160,7 +160,7 @@ func coarseHistory(s *Space, seed uint64) ([]history.Event, error) {
 	coarsen(reflect.ValueOf(job.Scenario).Elem())
 	job.Scenario.Lock.RetryMin = scenarios.Span{Fixed: 40 * time.Millisecond}
 	job.Scenario.Lock.RetryMax = job.Scenario.Lock.RetryMin
-	plan, err := trials.NewPlan(job, trials.Settings{On: virtual.Kind})
+	plan, err := trials.NewPlan(job, virtual.Kind, cluster.Choice{}, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (o Options) Plan(j Job) (*trial.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return trial.NewPlan(j, trial.Settings{On: kind, Choice: o.choice(), TTL: o.TTL})
+	return trial.NewPlan(j, kind, o.choice(), o.TTL)
 }
 
 // choice selects the clusters' servers.

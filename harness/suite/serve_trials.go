@@ -65,7 +65,7 @@ func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
 	if err := t.Plan.Resolve(kind); err != nil {
 		return nil, err
 	}
-	r, err := newRunner(ctx, kind, t.Plan.Settings.Choice, nil)
+	r, err := newRunner(ctx, kind, t.Plan.Choice, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -101,8 +101,8 @@ func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, no
 
 // runTask runs a trial, once for each message that its plan asks for.
 func (r *runner) runTask(ctx context.Context, t task) Result {
-	if on := t.Plan.Settings.On; on.Name != r.kind.Name { // the reference of a lock's class, in virtual time
-		other, err := newRunner(ctx, on, t.Plan.Settings.Choice, nil)
+	if on := t.Plan.Cluster; on.Name != r.kind.Name { // the reference of a lock's class, in virtual time
+		other, err := newRunner(ctx, on, t.Plan.Choice, nil)
 		if err != nil {
 			t.Result.Failure = err.Error()
 			return t.Result

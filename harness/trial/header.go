@@ -12,10 +12,10 @@ import (
 func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 	h := history.Header{
 		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, AllowBetter: p.Job.AllowBetter,
-		Cluster: p.Settings.On.Name, Server: server, Seed: seed, Trial: trial, Lock: p.Lock.Name, Without: p.Without,
+		Cluster: p.Cluster.Name, Server: server, Seed: seed, Trial: trial, Lock: p.Lock.Name, Without: p.Without,
 		BeliefText: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes, Quorum: p.quorum(),
 		Clients: p.clientNames(), ConfiguredNodes: p.configuredNodes(), ClientTTLs: p.clientTTLs(), Replicas: p.Replicas,
-		RealTime: p.Settings.On.RealTime(), FencedStore: p.Store.Fenced(), Fencing: p.Lock.Fencing,
+		RealTime: p.Cluster.RealTime(), FencedStore: p.Store.Fenced(), Fencing: p.Lock.Fencing,
 		Expect: p.Expect, Bounds: p.bounds(), Earned: p.earned(), StallLimit: int64(p.stallLimit()),
 	}
 	return history.Event{Process: "harness", Type: history.TypeHeader, Header: &h}

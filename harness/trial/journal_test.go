@@ -38,7 +38,7 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			short, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: true})
 			require.NoError(t, err)
-			runVirtual(t, planned(t, Job{Scenario: load(t, name)}, Settings{On: virtual.Kind}), short)
+			runVirtual(t, planned(t, Job{Scenario: load(t, name)}, virtual.Kind, 0), short)
 			_, err = short.KeepOrRemove(true)
 			require.NoError(t, err)
 			file, err := os.Open(short.name())
@@ -222,7 +222,7 @@ func TestJournal_EventLimit(t *testing.T) {
 	j.limit = 1000
 	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
 	require.NoError(t, err)
-	_, err = Run(t.Context(), planned(t, Job{Scenario: load(t, "healthy-contention")}, Settings{On: virtual.Kind}), maker,
+	_, err = Run(t.Context(), planned(t, Job{Scenario: load(t, "healthy-contention")}, virtual.Kind, 0), maker,
 		0, 1, j)
 	require.ErrorContains(t, err, "more than 1000 events in ")
 	require.Less(t, len(j.recorded), 2001)

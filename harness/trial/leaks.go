@@ -20,7 +20,7 @@ var harnessPackages = strings.TrimSuffix(reflect.TypeFor[Plan]().PkgPath(), "tri
 
 // awaitGoroutines waits, in virtual time, for an external lock's goroutines that end by themselves.
 func (p *Plan) awaitGoroutines() {
-	if p.Lock.External && !p.Settings.On.RealTime() {
+	if p.Lock.External && !p.Cluster.RealTime() {
 		time.Sleep(2 * p.TTL)
 	}
 }

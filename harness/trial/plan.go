@@ -40,13 +40,6 @@ func RowName(scenario, variant string) string {
 	return scenario + ", " + variant
 }
 
-// Settings are a trial's cluster and TTL.
-type Settings struct {
-	On     cluster.Kind   `json:"-"`
-	Choice cluster.Choice // of its servers
-	TTL    time.Duration  // 0: the scenario's own
-}
-
 // Changes are an experiment's changes that a scenario cannot express.
 type Changes struct {
 	// FaultsUntil is the time at which all faults end; none begins later. 0: never.
@@ -67,25 +60,26 @@ type Plan struct {
 	*scenarios.Scenario `json:"-"` // the job's
 
 	Job           Job
-	Settings      Settings
-	Lock          locks.Kind    `json:"-"`
-	Without       []string      // all rules that are off
-	restartBudget time.Duration // the TTL's share for restarts; 0: none
+	Cluster       cluster.Kind   `json:"-"`
+	Choice        cluster.Choice // of its servers
+	Lock          locks.Kind     `json:"-"`
+	Without       []string       // all rules that are off
+	restartBudget time.Duration  // the TTL's share for restarts; 0: none
 }
 
-// NewPlan applies settings to a copy of the job's scenario. It fails on an unknown variant or lock.
-func NewPlan(job Job, settings Settings) (*Plan, error) {
+// NewPlan applies a run's settings to a copy of the job's scenario: the cluster, its servers, and the TTL, 0 for the
+// scenario's own. It fails on an unknown variant or lock.
+func NewPlan(job Job, on cluster.Kind, choice cluster.Choice, ttl time.Duration) (*Plan, error) {
 	v, err := job.Scenario.Find(job.Variant)
 	if err != nil {
 		return nil, err
 	}
 	s := job.Scenario.With(v)
-	if settings.TTL > 0 {
-		s.TTL = settings.TTL
-	}
 	var longer, restarting time.Duration
-	if settings.TTL == 0 {
-		longer, restarting = restartTTL(s, settings.On.Restart)
+	if ttl > 0 {
+		s.TTL = ttl
+	} else {
+		longer, restarting = restartTTL(s, on.Restart)
 		s.TTL += longer
 	}
 	if job.Lock != "" {
@@ -95,14 +89,14 @@ func NewPlan(job Job, settings Settings) (*Plan, error) {
 		s.Lock.Name = locks.Reference
 	}
 	job.Scenario = s
-	p := &Plan{Job: job, Settings: settings, restartBudget: restarting}
+	p := &Plan{Job: job, Choice: choice, restartBudget: restarting}
 	p.Without = append(append([]string(nil), v.Without...), job.Without...)
-	return p, p.Resolve(settings.On)
+	return p, p.Resolve(on)
 }
 
 // Resolve finds the plan's lock in this process and sets its kind of cluster.
 func (p *Plan) Resolve(on cluster.Kind) (err error) {
-	p.Scenario, p.Settings.On = p.Job.Scenario, on
+	p.Scenario, p.Cluster = p.Job.Scenario, on
 	if p.Lock, err = locks.Find(p.Scenario.Lock.Name); err != nil {
 		return err
 	}

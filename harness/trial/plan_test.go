@@ -28,9 +28,9 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 	return list[0]
 }
 
-func planned(t *testing.T, job Job, settings Settings) *Plan {
+func planned(t *testing.T, job Job, on cluster.Kind, ttl time.Duration) *Plan {
 	t.Helper()
-	p, err := NewPlan(job, settings)
+	p, err := NewPlan(job, on, cluster.Choice{}, ttl)
 	require.NoError(t, err)
 	return p
 }
@@ -53,7 +53,7 @@ func parsed(t *testing.T, text string) *scenarios.Scenario {
 
 func TestNewPlan_VariantOverrides(t *testing.T) {
 	s := load(t, "healthy-contention")
-	p := planned(t, Job{Scenario: s, Variant: "with fencing tokens"}, Settings{On: virtual.Kind, TTL: 30 * time.Second})
+	p := planned(t, Job{Scenario: s, Variant: "with fencing tokens"}, virtual.Kind, 30*time.Second)
 	require.Equal(t, "redlock-fenced", p.Lock.Name)
 	require.Equal(t, scenarios.CheckFence, p.Store)
 	require.Equal(t, 30*time.Second, p.TTL)
@@ -65,7 +65,7 @@ func TestNewPlan_VariantOverrides(t *testing.T) {
 	require.Equal(t, time.Second, s.TTL, "the scenario itself is not touched")
 	require.NotContains(t, s.Expect, checker.Fencing)
 
-	_, err := NewPlan(Job{Scenario: s, Variant: "eleven keys"}, Settings{On: virtual.Kind})
+	_, err := NewPlan(Job{Scenario: s, Variant: "eleven keys"}, virtual.Kind, cluster.Choice{}, 0)
 	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
 }
 
@@ -127,7 +127,7 @@ func TestSkip_Reasons(t *testing.T) {
 				c.scenario = "nodes: 3\n" + c.scenario
 			}
 			require.Equal(t, c.want, planned(t, Job{Scenario: parsed(t, c.scenario), Lock: c.lock},
-				Settings{On: c.kind, TTL: time.Second}).Skip())
+				c.kind, time.Second).Skip())
 		})
 	}
 }
@@ -142,7 +142,7 @@ func lacking(kind cluster.Kind, a *cluster.Ability) string {
 
 func headerOf(t *testing.T, text string) history.Header {
 	t.Helper()
-	return *planned(t, Job{Scenario: parsed(t, text)}, Settings{On: local.Kind}).Header("redis 7.0.15", 3, 9).Header
+	return *planned(t, Job{Scenario: parsed(t, text)}, local.Kind, 0).Header("redis 7.0.15", 3, 9).Header
 }
 
 func TestBounds(t *testing.T) {
@@ -166,9 +166,9 @@ func TestBounds(t *testing.T) {
 // An experiment's waits prolong each existing bound and create none.
 func TestBounds_AllowForWaits(t *testing.T) {
 	s := parsed(t, "")
-	without := planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).bounds()
+	without := planned(t, Job{Scenario: s}, virtual.Kind, 0).bounds()
 	waits := []interleave.Wait{{For: 100 * time.Millisecond}, {For: 200 * time.Millisecond}}
-	with := planned(t, Job{Scenario: s, Changes: Changes{Waits: &waits}}, Settings{On: virtual.Kind}).bounds()
+	with := planned(t, Job{Scenario: s, Changes: Changes{Waits: &waits}}, virtual.Kind, 0).bounds()
 	for _, name := range history.BoundNames {
 		want := *without.Find(name)
 		if want > 0 {
@@ -220,7 +220,7 @@ func TestHeader_ConfiguredNodes(t *testing.T) {
 
 func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 	s := parsed(t, "")
-	extensions := func() int { return planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).options().MaxExtensions }
+	extensions := func() int { return planned(t, Job{Scenario: s}, virtual.Kind, 0).options().MaxExtensions }
 	require.Equal(t, 100, extensions(), "the lock's own")
 	s.Bounds = scenarios.Bounds{"tenure": {TTLs: 4}}
 	require.Equal(t, 3, extensions(), "the grant is for a TTL, and so is each extension")
@@ -232,7 +232,7 @@ func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 
 func TestOptions_MaxTTL_IsTheLongestOfAllClients(t *testing.T) {
 	s := parsed(t, "clients: {c1: {ttl: 3 ttl}, c2: {ttl: 2 ttl}}")
-	require.Equal(t, 3*time.Second, planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).options().MaxTTL)
+	require.Equal(t, 3*time.Second, planned(t, Job{Scenario: s}, virtual.Kind, 0).options().MaxTTL)
 }
 
 func TestWithCallerKeys(t *testing.T) {

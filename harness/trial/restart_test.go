@@ -30,21 +30,21 @@ func TestRestartTTL_Docker(t *testing.T) {
 		"client-pause":                0,
 	} {
 		s := load(t, name)
-		p := planned(t, Job{Scenario: s}, Settings{On: docker.Kind})
+		p := planned(t, Job{Scenario: s}, docker.Kind, 0)
 		require.Equal(t, s.TTL+restarts*docker.Kind.Restart, p.TTL, name)
-		p = planned(t, Job{Scenario: s}, Settings{On: local.Kind})
+		p = planned(t, Job{Scenario: s}, local.Kind, 0)
 		require.Equal(t, s.TTL, p.TTL, name)
-		p = planned(t, Job{Scenario: s}, Settings{On: docker.Kind, TTL: 30 * time.Second})
+		p = planned(t, Job{Scenario: s}, docker.Kind, 30*time.Second)
 		require.Equal(t, 30*time.Second, p.TTL, name)
 	}
 }
 
 // TestRestartTTL_LongerClientLease: the node comes back after 1.1 of three TTLs.
 func TestRestartTTL_LongerClientLease(t *testing.T) {
-	p := planned(t, Job{Scenario: load(t, "restart-delay-mixed-ttls")}, Settings{On: docker.Kind})
+	p := planned(t, Job{Scenario: load(t, "restart-delay-mixed-ttls")}, docker.Kind, 0)
 	require.InEpsilon(t, float64(time.Second)+float64(docker.Kind.Restart)/1.9, float64(p.TTL), 1e-6)
 	p = planned(t, Job{Scenario: load(t, "restart-delay-mixed-ttls"), Variant: "delay above the longest TTL"},
-		Settings{On: docker.Kind})
+		docker.Kind, 0)
 	require.Equal(t, time.Second, p.TTL)
 }
 
@@ -56,7 +56,7 @@ func TestRestartTTL_RefusalWithinLease(t *testing.T) {
 	asked := 0
 	for _, s := range list {
 		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
-			p := planned(t, Job{Scenario: s, Variant: v.Name}, Settings{On: docker.Kind})
+			p := planned(t, Job{Scenario: s, Variant: v.Name}, docker.Kind, 0)
 			if p.restartBudget == 0 || p.Earned.Refused == nil || *p.Earned.Refused == 0 {
 				continue
 			}

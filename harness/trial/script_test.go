@@ -22,7 +22,7 @@ func judged(t *testing.T, text string) ([]history.Event, []checker.Result) {
 	t.Helper()
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
-	runVirtual(t, planned(t, Job{Scenario: parsed(t, text)}, Settings{On: virtual.Kind}), j)
+	runVirtual(t, planned(t, Job{Scenario: parsed(t, text)}, virtual.Kind, 0), j)
 	results, err := Judge(j)
 	require.NoError(t, err)
 	return j.orderedEvents(), results
@@ -116,7 +116,7 @@ func TestRun_CancelledHasNoEndEvent(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Run(ctx, planned(t, Job{Scenario: parsed(t, "")}, Settings{On: virtual.Kind}), maker, 0, 1, j)
+	_, err = Run(ctx, planned(t, Job{Scenario: parsed(t, "")}, virtual.Kind, 0), maker, 0, 1, j)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, j.End())
 	require.Equal(t, history.TypeHeader, j.orderedEvents()[0].Type)

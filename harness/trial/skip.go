@@ -25,25 +25,25 @@ func (p *Plan) Skip() string {
 		return p.Job.Unfit
 	}
 	for _, ability := range p.Needs() {
-		if err := p.Settings.On.Can(ability); err != nil {
+		if err := p.Cluster.Can(ability); err != nil {
 			return err.Error()
 		}
 	}
 	for _, command := range p.commands() {
-		if knows := p.Settings.On.Knows; knows != nil {
-			if err := knows(p.Settings.Choice, command); err != nil {
+		if knows := p.Cluster.Knows; knows != nil {
+			if err := knows(p.Choice, command); err != nil {
 				return err.Error()
 			}
 		}
 	}
-	if !slices.Contains(p.On, p.Settings.On.Name) {
+	if !slices.Contains(p.On, p.Cluster.Name) {
 		return fmt.Sprintf("it runs on %s only", strings.Join(p.On, " and "))
 	}
 	if p.TTL < p.MinTTL {
 		return fmt.Sprintf("it shows nothing at a TTL of %v: it needs at least %v", p.TTL, p.MinTTL)
 	}
-	if p.Settings.On.Fits != nil {
-		if err := p.Settings.On.Fits(p.Servers(), p.Sentinels); err != nil {
+	if p.Cluster.Fits != nil {
+		if err := p.Cluster.Fits(p.Servers(), p.Sentinels); err != nil {
 			return err.Error()
 		}
 	}

@@ -35,7 +35,7 @@ func Run(
 	var c cluster.Cluster
 	hung := false
 	record := p.withCallerKeys(j.Record)
-	err = runInTime(ctx, p.Settings.On, j, func(ctx context.Context) error {
+	err = runInTime(ctx, p.Cluster, j, func(ctx context.Context) error {
 		if c, err = maker.New(ctx, p.clusterConfig(seed, record)); err != nil { // the servers and the network
 			return err
 		}
