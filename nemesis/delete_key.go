@@ -43,6 +43,6 @@ func (n *Nemesis) deleteKey(ctx context.Context, f Fault, target string) (*Activ
 	measured := map[string]string{"reply": reply}
 	n.recordInstant(f, target, history.Asked{Key: f.Key},
 		proof{measured: measured, effective: deleted == 1, affected: &deleted})
-	n.recordNode(target, after)
+	n.RecordNode(target, after)
 	return nil, nil
 }

@@ -43,7 +43,7 @@ func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Acti
 	if err != nil {
 		return nil, err
 	}
-	before, err := n.inspect(ctx, target)
+	before, err := n.Inspect(ctx, target)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	if err != nil {
 		return nil, err
 	}
-	if _, err := n.inspect(ctx, target); err != nil {
+	if _, err := n.Inspect(ctx, target); err != nil {
 		return nil, err
 	}
 	before, err := readMemory(ctx, server)
@@ -73,7 +73,7 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	a.end = func(ctx context.Context) (proof, error) { return endFill(ctx, server, after) }
 	n.begin(a, proof{measured: measured,
 		effective: after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
-	_, err = n.inspect(ctx, target) // records evicted keys as gone
+	_, err = n.Inspect(ctx, target) // records evicted keys as gone
 	return a, err
 }
 
@@ -106,7 +106,8 @@ func readMemory(ctx context.Context, server cluster.Server) (memoryUsage, error)
 	if err != nil {
 		return memoryUsage{}, err
 	}
-	m := memoryUsage{evicted: infoCounter(info["evicted_keys"])}
+	var m memoryUsage
+	m.evicted, _ = strconv.Atoi(info["evicted_keys"]) // 0 if it is missing
 	if _, err := fmt.Sscanf(info["errorstat_OOM"], "count=%d", &m.refused); err != nil {
 		m.refused = 0 // none yet
 	}
@@ -117,12 +118,6 @@ func readMemory(ctx context.Context, server cluster.Server) (memoryUsage, error)
 		return m, fmt.Errorf("INFO of %s: maxmemory: %w", server.Name(), err)
 	}
 	return m, nil
-}
-
-// infoCounter is a number of INFO; 0 if it is missing.
-func infoCounter(text string) int {
-	n, _ := strconv.Atoi(text)
-	return n
 }
 
 func (m memoryUsage) measured() map[string]string {

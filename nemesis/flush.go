@@ -34,7 +34,7 @@ func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, e
 	measured := map[string]string{"keys before": strconv.Itoa(len(before.Keys)), "keys left": strconv.Itoa(left)}
 	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: after.Up && left == 0,
 		affected: &went})
-	n.recordNode(target, after)
+	n.RecordNode(target, after)
 	return nil, nil
 }
 
@@ -46,7 +46,7 @@ func (n *Nemesis) keysGone(ctx context.Context, target string,
 	if err != nil {
 		return before, after, nil, err
 	}
-	if before, err = n.inspect(ctx, target); err != nil {
+	if before, err = n.Inspect(ctx, target); err != nil {
 		return before, after, nil, err
 	}
 	if err = act(node); err != nil {

@@ -79,7 +79,7 @@ func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Act
 	if owner, err := members.SlotOwner(ctx, f.Key); err != nil || owner != target {
 		return nil, errors.Join(err, fmt.Errorf("the slot of %s belongs to %q: %s cannot move it", f.Key, owner, target))
 	}
-	before, err := n.inspect(ctx, target)
+	before, err := n.Inspect(ctx, target)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (m *slotMove) await(ctx context.Context, owner string) error {
 // look records the keys of both masters.
 func (m *slotMove) look(ctx context.Context) error {
 	for _, node := range []cluster.Node{m.from, m.to} {
-		if _, err := m.nemesis.inspect(ctx, node.Name()); err != nil {
+		if _, err := m.nemesis.Inspect(ctx, node.Name()); err != nil {
 			return err
 		}
 	}

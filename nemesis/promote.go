@@ -32,7 +32,7 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 	if err != nil {
 		return nil, err
 	}
-	before, err := n.inspect(ctx, target)
+	before, err := n.Inspect(ctx, target)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +57,6 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 			after.RunID == before.RunID
 	}
 	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: effective})
-	n.recordNode(target, after)
+	n.RecordNode(target, after)
 	return nil, nil
 }

@@ -19,7 +19,7 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 	if err != nil {
 		return "", err
 	}
-	before, err := n.inspect(ctx, target)
+	before, err := n.Inspect(ctx, target)
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +54,7 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 	// A stopped node may be up again: a supervisor can be faster than the look.
 	shown := another && kept || !after.Up && !starts
 	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: shown})
-	n.recordNode(target, after)
+	n.RecordNode(target, after)
 	return earlier, nil
 }
 
@@ -108,7 +108,7 @@ func (n *Nemesis) awaitSupervisor(ctx context.Context, target, earlier string) e
 		"state": stateName(seen.Up), "run id": seen.RunID, "keys": strconv.Itoa(len(seen.Keys))}
 	n.recordInstant(Fault{Kind: Start, startedAfter: began}, node.Name(), history.Asked{},
 		proof{measured: measured, effective: seen.Up && seen.RunID != earlier})
-	n.recordNode(node.Name(), seen)
+	n.RecordNode(node.Name(), seen)
 	return nil
 }
 
@@ -134,20 +134,21 @@ func (n *Nemesis) restartNodes(ctx context.Context, f Fault) error {
 	return nil
 }
 
-// inspect looks into a node and records the result.
-func (n *Nemesis) inspect(ctx context.Context, name string) (history.Node, error) {
+// Inspect looks into a node and records the result.
+func (n *Nemesis) Inspect(ctx context.Context, name string) (history.Node, error) {
 	node, err := n.node(name)
 	if err != nil || n.isOccupied(name) {
 		return history.Node{}, err
 	}
 	seen, err := node.Look(ctx)
 	if err == nil {
-		n.recordNode(name, seen)
+		n.RecordNode(name, seen)
 	}
 	return seen, err
 }
 
-func (n *Nemesis) recordNode(name string, seen history.Node) {
+// RecordNode records a look into a node.
+func (n *Nemesis) RecordNode(name string, seen history.Node) {
 	if seen.Up {
 		n.mu.Lock()
 		n.runIDs[name] = seen.RunID

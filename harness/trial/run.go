@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -212,10 +214,35 @@ func (r *run) finish(ctx context.Context) error {
 	return errors.Join(err, r.clients.firstFailure(), r.clients.close())
 }
 
+// readRegisters reads each written register at the end, directly from the store. No client may have read a write whose
+// reply was lost.
+func (r *run) readRegisters(ctx context.Context) error {
+	r.clients.mu.Lock()
+	keys := slices.Sorted(maps.Keys(r.clients.writtenKeys))
+	r.clients.mu.Unlock()
+	if len(keys) == 0 {
+		return nil
+	}
+	began := r.cluster.Now()
+	store, err := r.cluster.Node(history.StoreName).Look(ctx)
+	if err == nil && !store.Up {
+		err = errors.New("it is down")
+	}
+	if err != nil {
+		return fmt.Errorf("reading the registers at the store at the end: %w", err)
+	}
+	for i, key := range keys {
+		read := history.Event{Time: began, Process: "harness", Type: history.TypeInvoke, Op: history.OpRead, ID: i + 1,
+			Key: key}
+		r.record(read)
+		read.Time, read.Type, read.Value = r.cluster.Now(), history.TypeOK, store.Keys[client.Register(key)].Token
+		r.record(read)
+	}
+	return nil
+}
+
 func (r *run) inspectNodes(ctx context.Context) {
 	for _, name := range r.plan.Servers() {
-		if seen, err := r.cluster.Node(name).Look(ctx); err == nil {
-			r.recordNode(name, seen)
-		}
+		_, _ = r.nemesis.Inspect(ctx, name) // without a look if the node cannot be read
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/client"
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
@@ -89,12 +88,6 @@ func (r *run) each(names []string, f func(string) error) error {
 		}
 	}
 	return nil
-}
-
-// answerLimit is the time after which a client without a reply counts as hung: longer than any operation's own
-// deadline.
-func (r *run) answerLimit(within scenarios.Span) time.Duration {
-	return r.duration(within) + 60*r.plan.TTL + 10*time.Second
 }
 
 // defaultTimeouts are for steps without a timeout: a library that waits forever would stop the script.
@@ -186,59 +179,6 @@ func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 			if err := r.nemesis.End(ctx, cut); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-const pollInterval = 500 * time.Microsecond
-
-// recordLinkCounts records the messages on a client's links before its operation, if a step of the script waits for
-// them. With links in another process, each request takes time in which others get ahead.
-func (r *run) recordLinkCounts(name string) {
-	for _, s := range r.plan.Script {
-		for _, target := range s.Targets {
-			link, _ := history.LinkOf(target)
-			if s.Verb == scenarios.VerbUntil && link.From == name {
-				command := s.Of
-				received, answered := r.cluster.Link(link.From, link.To).Count(command)
-				r.linkCounts[target+" "+command] = [2]int{received, answered}
-			}
-		}
-	}
-}
-
-// poll calls happened until it returns true, and returns late's error after the timeout.
-func (r *run) poll(ctx context.Context, within, interval time.Duration, happened func() (bool, error),
-	late func() error) error {
-	done, err := cluster.Poll(ctx, r.cluster, within, interval, happened)
-	if err == nil && !done {
-		return late()
-	}
-	return err
-}
-
-func (r *run) stepTimeout(s scenarios.Step) time.Duration {
-	if s.Within.IsZero() {
-		return 5 * r.plan.TTL
-	}
-	return r.duration(s.Within)
-}
-
-// awaitMessage waits until the node has received or answered a command of the client's current operation.
-func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
-	within, command := r.stepTimeout(s), s.Of
-	for _, target := range s.Targets {
-		link, _ := history.LinkOf(target)
-		before := r.linkCounts[target+" "+command]
-		err := r.poll(ctx, within, pollInterval, func() (bool, error) {
-			received, answered := r.cluster.Link(link.From, link.To).Count(command)
-			return s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0], nil
-		}, func() error {
-			return preconditionErrorf("%s had not %s %s's %s within %v", link.To, s.Has, link.From, command, within)
-		})
-		if err != nil {
-			return err
 		}
 	}
 	return nil
