@@ -236,7 +236,7 @@ func TestPauseClient_SilentClientIsStopped(t *testing.T) {
 		require.NoError(t, err)
 		r.clients.said["c1"] = 100
 		for since, still := range map[int64]bool{99: false, 100: true} {
-			is, err := s.isStopped(ctx, since)
+			is, _, err := s.observe(ctx, since)
 			require.NoError(t, err)
 			require.Equal(t, still, is, since)
 		}

@@ -60,18 +60,18 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 	a.end = func(ctx context.Context) (proof, error) {
 		stopped := n.lasted(a)
 		affected := sent()
-		still, err := s.isStopped(ctx, a.began)
+		still, _, err := s.observe(ctx, a.began)
 		if err == nil {
 			err = s.resume(ctx)
 		}
 		if err != nil {
 			return proof{}, err
 		}
-		awake, err := s.isRunning(ctx)
+		_, awake, err := s.observe(ctx, a.began)
 		measured := map[string]string{"stopped for": stopped.String(), "state": pauseState(still)}
 		return proof{measured: measured, effective: still && awake, affected: affected}, err
 	}
-	still, err := s.isStopped(ctx, n.cluster.Now())
+	still, _, err := s.observe(ctx, n.cluster.Now())
 	if err != nil {
 		return nil, errors.Join(err, s.resume(ctx))
 	}
@@ -106,11 +106,11 @@ func pauseState(still bool) string {
 	return "running"
 }
 
-// pauseControl stops and resumes a client or a node, and observes whether it has been stopped since a time, or runs.
+// pauseControl stops and resumes a client or a node, and observes whether it has been stopped since a time, and whether
+// it may be running.
 type pauseControl struct {
 	stop, resume func(context.Context) error
-	isStopped    func(ctx context.Context, since int64) (bool, error)
-	isRunning    func(context.Context) (bool, error)
+	observe      func(ctx context.Context, since int64) (stopped, running bool, err error)
 }
 
 func (n *Nemesis) pauseControl(target string) (pauseControl, error) {
@@ -118,28 +118,18 @@ func (n *Nemesis) pauseControl(target string) (pauseControl, error) {
 		return pauseControl{
 			stop:   func(context.Context) error { return n.clients.Pause(target) },
 			resume: func(context.Context) error { return n.clients.Resume(target) },
-			isStopped: func(_ context.Context, since int64) (bool, error) {
-				return n.clients.LastEventTime(target) <= since, nil
+			observe: func(_ context.Context, since int64) (bool, bool, error) {
+				return n.clients.LastEventTime(target) <= since, true, nil // an idle client has no events
 			},
-			// An idle client has no events.
-			isRunning: func(context.Context) (bool, error) { return true, nil },
 		}, nil
 	}
 	node, err := n.node(target)
 	if err != nil {
 		return pauseControl{}, err
 	}
-	up := func(ctx context.Context) (bool, error) {
-		seen, err := node.Look(ctx)
-		return seen.Up, err
-	}
-	return pauseControl{
-		stop:   node.Pause,
-		resume: node.Resume,
-		isStopped: func(ctx context.Context, _ int64) (bool, error) {
-			up, err := up(ctx)
-			return !up, err
-		},
-		isRunning: up,
-	}, nil
+	return pauseControl{stop: node.Pause, resume: node.Resume,
+		observe: func(ctx context.Context, _ int64) (bool, bool, error) {
+			seen, err := node.Look(ctx)
+			return !seen.Up, seen.Up, err
+		}}, nil
 }

@@ -36,33 +36,26 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 	if err := server.Rewrite(ctx, f.Duration); err != nil {
 		return nil, err
 	}
-	begun, err := rewriteInProgress(ctx, server)
+	begun, err := rewriteFlag(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	a := &Active{Target: target, fault: f, asked: history.Asked{Lasts: history.Duration(f.Duration)}}
 	a.end = func(ctx context.Context) (proof, error) {
 		measured := map[string]string{"lasted": n.lasted(a).String()}
-		going, err := rewriteInProgress(ctx, server)
+		going, err := rewriteFlag(ctx, server)
 		if errors.Is(err, cluster.ErrDown) {
 			measured["state"], err = "down", nil
 		} else {
-			measured["aof_rewrite_in_progress"] = infoFlag(going)
+			measured["aof_rewrite_in_progress"] = going
 		}
 		return proof{measured: measured, effective: true}, err
 	}
-	return n.begin(a, proof{measured: map[string]string{"aof_rewrite_in_progress": infoFlag(begun)}, effective: begun}),
-		nil
+	return n.begin(a, proof{measured: map[string]string{"aof_rewrite_in_progress": begun}, effective: begun == "1"}), nil
 }
 
-func rewriteInProgress(ctx context.Context, server cluster.Server) (bool, error) {
+// rewriteFlag is "1" while a rewrite is in progress, else "0".
+func rewriteFlag(ctx context.Context, server cluster.Server) (string, error) {
 	info, err := server.Info(ctx)
-	return info["aof_rewrite_in_progress"] == "1", err
-}
-
-func infoFlag(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
+	return info["aof_rewrite_in_progress"], err
 }

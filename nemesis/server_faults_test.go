@@ -145,10 +145,10 @@ func TestRewrite_LastsAsRequested(t *testing.T) {
 
 		n2 := r.cluster.Node("n2").(cluster.Server)
 		r.sleep(150 * time.Millisecond)
-		going, err := rewriteInProgress(ctx, n2)
+		going, err := rewriteFlag(ctx, n2)
 		require.NoError(t, err)
-		require.True(t, going)
-		require.Eventually(t, func() bool { going, err := rewriteInProgress(ctx, n2); return err == nil && !going },
+		require.Equal(t, "1", going)
+		require.Eventually(t, func() bool { going, err := rewriteFlag(ctx, n2); return err == nil && going == "0" },
 			10*time.Second, 10*time.Millisecond)
 		end := r.end(t, begun)
 		require.Equal(t, "0", end.Measured["aof_rewrite_in_progress"])
