@@ -130,7 +130,7 @@ func (t *thread) acquire(ctx context.Context, key string) (history.Type, error) 
 	granted := held.event(history.OpAcquire)
 	granted.ID = e.ID
 	outcome := t.believe(granted, lease)
-	if l, ok := lease.(locks.Watchable); ok {
+	if l, ok := lease.(locks.Contextual); ok {
 		t.watchLoss(held, l.Context())
 	}
 	if l, ok := t.lock.(locks.Described); ok {
@@ -232,14 +232,14 @@ func (c *Client) watch(held *heldLease) error {
 	if held.watched { // since its grant
 		return nil
 	}
-	kept := held.lease.Watch(c.ctx, func(ctx context.Context) error {
-		_, err := c.extend(ctx, held)
-		return err
-	})
-	if kept == nil {
+	lease, ok := held.lease.(locks.Watchdog)
+	if !ok {
 		return fmt.Errorf("watch: the lock %s has no watchdog", c.setup.Lock)
 	}
-	c.watchLoss(held, kept)
+	c.watchLoss(held, lease.Watch(c.ctx, func(ctx context.Context) error {
+		_, err := c.extend(ctx, held)
+		return err
+	}))
 	return nil
 }
 

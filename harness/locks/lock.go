@@ -35,16 +35,19 @@ type Lease interface {
 	Validity() time.Duration
 	// Extend prolongs the lease by the lock's TTL from now.
 	Extend(ctx context.Context) error
-	// Watch extends the lease in the background and returns a context that ends before validity does. It calls extend,
-	// which calls Extend, so that each extension is in the history. Locks without a watchdog return nil.
-	Watch(ctx context.Context, extend func(context.Context) error) context.Context
 	// Release releases the lock.
 	Release(ctx context.Context) error
 }
 
-// Watchable is a lease with a context that ends with it, from the grant on. The client records that end without a
+// Watchdog is a lease of a lock with a watchdog. Watch extends the lease in the background and returns a context that
+// ends before validity does. It calls extend, which calls Extend, so that each extension is in the history.
+type Watchdog interface {
+	Watch(ctx context.Context, extend func(context.Context) error) context.Context
+}
+
+// Contextual is a lease with a context that ends with it, from the grant on. The client records that end without a
 // Watch.
-type Watchable interface {
+type Contextual interface {
 	Context() context.Context // nil: none
 }
 

@@ -299,9 +299,6 @@ func (l *lease) Context() context.Context {
 	return nil
 }
 
-// Watch returns nil: a lease that extends itself does so from the grant on.
-func (l *lease) Watch(context.Context, func(context.Context) error) context.Context { return nil }
-
 func (l *lease) Release(ctx context.Context) error {
 	if err := l.Lease.Release(ctx); err != nil {
 		return withReason(ctx, err)

@@ -138,9 +138,6 @@ type nodeLease struct {
 
 func (l *nodeLease) Token() string { return l.token }
 func (l *nodeLease) Fence() int64  { return 0 }
-func (l *nodeLease) Watch(context.Context, func(context.Context) error) context.Context {
-	return nil
-}
 
 func (l *nodeLease) Validity() time.Duration {
 	l.mu.Lock()

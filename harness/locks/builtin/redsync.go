@@ -80,9 +80,6 @@ type redsyncLease struct{ mutex *redsync.Mutex }
 func (l *redsyncLease) Token() string           { return l.mutex.Value() }
 func (l *redsyncLease) Fence() int64            { return 0 }
 func (l *redsyncLease) Validity() time.Duration { return time.Until(l.mutex.Until()) }
-func (l *redsyncLease) Watch(context.Context, func(context.Context) error) context.Context {
-	return nil
-}
 
 func (l *redsyncLease) Extend(ctx context.Context) error {
 	ok, err := l.mutex.ExtendContext(ctx)
