@@ -52,8 +52,8 @@ func (e *engine) hasBase(ctx context.Context, release string) (string, error) {
 	return "", nil
 }
 
-// FindBase describes the source of the base image without fetching it; the error says what is missing.
-func FindBase(ctx context.Context) (string, error) {
+// findBase describes the source of the base image without fetching it; the error says what is missing.
+func findBase(ctx context.Context) (string, error) {
 	e, err := connect(ctx)
 	if err != nil {
 		return "", err

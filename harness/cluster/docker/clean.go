@@ -35,9 +35,9 @@ func Clean(ctx context.Context) (done []string, err error) {
 // sweepTimeout bounds the wait for an engine that only a sweep needs.
 const sweepTimeout = 2 * time.Second
 
-// Sweep removes the remains of dead harnesses from the engine, except images. It contacts the engine only if a record
+// sweep removes the remains of dead harnesses from the engine, except images. It contacts the engine only if a record
 // of this user names remains.
-func Sweep(ctx context.Context) error {
+func sweep(ctx context.Context) error {
 	records, err := process.Stranded()
 	if err != nil || len(records) == 0 {
 		return err

@@ -36,7 +36,7 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 		return nil, err
 	}
 	nodes := slices.DeleteFunc(cfg.Servers(), func(name string) bool { return name == history.StoreName })
-	if err := Fits(nodes, cfg.Sentinels); err != nil {
+	if err := fits(nodes, cfg.Sentinels); err != nil {
 		return nil, err
 	}
 	p, err := projects.acquire(ctx)
@@ -83,8 +83,8 @@ func (c *Cluster) listen(l history.Link) (net.Listener, string, error) {
 	return c.project.forward(firstPort + c.forwards - 1)
 }
 
-// Fits returns an error unless the compose project has these nodes and this number of Sentinels.
-func Fits(nodes []string, wanted int) error {
+// fits returns an error unless the compose project has these nodes and this number of Sentinels.
+func fits(nodes []string, wanted int) error {
 	if most := len(sentinels); wanted > most {
 		return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fmt.Sprintf("a run with %d Sentinels", wanted),
 			Why: fmt.Sprintf("it has %d", most), How: "take fewer, or use another cluster"}

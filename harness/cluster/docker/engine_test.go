@@ -78,9 +78,9 @@ func TestAcquire_ProjectStarting_WaitsForIt(t *testing.T) {
 }
 
 func TestFits_TooManySentinelsOrUnknownNode_Fails(t *testing.T) {
-	require.ErrorContains(t, Fits([]string{"n1", "r1"}, len(sentinels)+1), "cannot do a run with 4 Sentinels: it has 3")
-	require.NoError(t, Fits([]string{"n1", "r1"}, len(sentinels)))
-	require.ErrorContains(t, Fits([]string{"n6"}, 0), "cannot do a run on n6: its nodes are n1 to n5")
+	require.ErrorContains(t, fits([]string{"n1", "r1"}, len(sentinels)+1), "cannot do a run with 4 Sentinels: it has 3")
+	require.NoError(t, fits([]string{"n1", "r1"}, len(sentinels)))
+	require.ErrorContains(t, fits([]string{"n6"}, 0), "cannot do a run on n6: its nodes are n1 to n5")
 }
 
 func TestOpen_ImageOfTheUser_WorksOrNamesTheLack(t *testing.T) {

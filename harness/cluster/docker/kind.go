@@ -21,15 +21,15 @@ var Kind = cluster.Kind{
 	Name: cluster.Docker,
 	Needs: []cluster.Need{
 		{Name: "Docker engine and Compose", Find: Find},
-		{Name: "base image", Find: FindBase},
+		{Name: "base image", Find: findBase},
 		{Name: "servers", Find: listServers},
 	},
 	Node:    (*node)(nil),
-	Fits:    Fits,
+	Fits:    fits,
 	Knows:   knows,
-	Server:  strings.Join(ServerNames(), ", ") + " (default: the first)",
+	Server:  strings.Join(serverNames(), ", ") + " (default: the first)",
 	Image:   "one that has redis-server or valkey-server",
-	Servers: ServerNames(),
+	Servers: serverNames(),
 	Open: func(ctx context.Context, choice cluster.Choice, notices io.Writer) (cluster.Maker, error) {
 		p, err := Open(ctx, choice, notices)
 		if err != nil {
@@ -40,11 +40,11 @@ var Kind = cluster.Kind{
 	Parallel: func() int { return parallel },
 	Restart:  containerRestart,
 	Clean:    Clean,
-	Sweep:    Sweep,
+	Sweep:    sweep,
 }
 
 func init() { cluster.Register(Kind) }
 
 func listServers(context.Context) (string, error) {
-	return strings.Join(ServerNames(), ", ") + " (--server; the first by default), or an image of your own (--image)", nil
+	return strings.Join(serverNames(), ", ") + " (--server; the first by default), or an image of your own (--image)", nil
 }

@@ -37,7 +37,7 @@ func sweepKilled() {
 	}
 	for _, state := range killed {
 		os.Setenv("XDG_CACHE_HOME", state)
-		if err := Sweep(context.Background()); err != nil {
+		if err := sweep(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, "what a killed run of the tests left stays:", err)
 			continue
 		}

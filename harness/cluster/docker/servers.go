@@ -30,8 +30,8 @@ var Servers = []Server{
 	{Name: "valkey-unstable", Release: "sid", Package: "valkey-server"},
 }
 
-// ServerNames lists the names of Servers.
-func ServerNames() []string {
+// serverNames lists the names of Servers.
+func serverNames() []string {
 	names := make([]string, len(Servers))
 	for i, s := range Servers {
 		names[i] = s.Name
@@ -48,7 +48,7 @@ func find(c cluster.Choice) (Server, error) {
 		}
 	}
 	return Server{},
-		fmt.Errorf("docker cluster: there is no server %q: there are %s", c.Server, strings.Join(ServerNames(), ", "))
+		fmt.Errorf("docker cluster: there is no server %q: there are %s", c.Server, strings.Join(serverNames(), ", "))
 }
 
 // knows returns an error if the chosen server lacks a command. A user's image is not checked before it runs.
