@@ -4,5 +4,5 @@ package process
 
 import "syscall"
 
-// detached keeps a Ctrl-C at the terminal away from a child.
-func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// attributes keep a Ctrl-C at the terminal away from a child.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

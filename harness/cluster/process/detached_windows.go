@@ -2,7 +2,7 @@ package process
 
 import "syscall"
 
-// detached keeps a Ctrl-C at the terminal away from a child.
-func detached() *syscall.SysProcAttr {
+// attributes keep a Ctrl-C at the terminal away from a child.
+func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }

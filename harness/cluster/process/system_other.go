@@ -10,8 +10,6 @@ import (
 
 // Workers and real servers need Linux. These stubs let other systems build runs in virtual time.
 
-func attributes() *syscall.SysProcAttr { return detached() }
-
 func (p *Process) send(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
 func endGroup(int) {}

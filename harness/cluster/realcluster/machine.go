@@ -52,8 +52,8 @@ func (m *Machine) Reset(settings string, shimmed bool) error {
 	return err
 }
 
-// Keep adds lines to the settings, for the server's next start.
-func (m *Machine) Keep(lines string) error {
+// keep adds lines to the settings, for the server's next start.
+func (m *Machine) keep(lines string) error {
 	f, err := os.OpenFile(m.SettingsFile(), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err

@@ -38,17 +38,12 @@ func memberSettings(bus int) string {
 		"cluster-allow-reads-when-down yes\n", bus, nodeTimeout.Milliseconds())
 }
 
-// announceMember sets the address that a member announces.
+// announceMember sets the addresses that a member announces, of itself and of its bus.
 func announceMember(ctx context.Context, m clusterMember) error {
-	host, port, err := net.SplitHostPort(m.Announced)
-	if err != nil {
-		return err
-	}
-	return withClient(m.Address, func(c *redis.Client) error {
-		return errors.Join(c.ConfigSet(ctx, "cluster-announce-ip", host).Err(),
-			c.ConfigSet(ctx, "cluster-announce-port", port).Err(),
-			c.ConfigSet(ctx, "cluster-announce-bus-port", strconv.Itoa(m.Bus)).Err())
-	})
+	return errors.Join(announce(ctx, "cluster", m.Address, m.Announced),
+		withClient(m.Address, func(c *redis.Client) error {
+			return c.ConfigSet(ctx, "cluster-announce-bus-port", strconv.Itoa(m.Bus)).Err()
+		}))
 }
 
 // formCluster joins announced members into one Redis Cluster; the masters share the slots equally, in their order. It

@@ -35,7 +35,7 @@ func (c *Cluster) replicate(ctx context.Context) error {
 		n := c.Nodes[name]
 		lines, err := replicaSettings(c.Address(name, master))
 		if err == nil {
-			err = n.Machine.Keep(lines)
+			err = n.Machine.keep(lines)
 		}
 		if err == nil {
 			err = c.rejoin(ctx, n)
@@ -71,7 +71,7 @@ func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
 		return nil
 	}
 	if announced := c.Address(cluster.SentinelsName, n.name); announced != "" {
-		if err := announce(ctx, n.Address(), announced); err != nil {
+		if err := announce(ctx, "replica", n.Address(), announced); err != nil {
 			return err
 		}
 	}

@@ -104,14 +104,15 @@ func watches(ctx context.Context, s *redis.SentinelClient, replicas int) error {
 	return nil
 }
 
-// announce sets the address that a replica announces to its masters, and thereby to the Sentinels.
-func announce(ctx context.Context, addr, announced string) error {
+// announce sets the address that a server announces: a replica to its masters, and thereby to the Sentinels; or a
+// member of a Redis Cluster to the others and to clients.
+func announce(ctx context.Context, role, addr, announced string) error {
 	host, port, err := net.SplitHostPort(announced)
 	if err != nil {
 		return err
 	}
 	return withClient(addr, func(c *redis.Client) error {
-		return errors.Join(c.ConfigSet(ctx, "replica-announce-ip", host).Err(),
-			c.ConfigSet(ctx, "replica-announce-port", port).Err())
+		return errors.Join(c.ConfigSet(ctx, role+"-announce-ip", host).Err(),
+			c.ConfigSet(ctx, role+"-announce-port", port).Err())
 	})
 }
