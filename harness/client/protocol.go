@@ -90,7 +90,7 @@ const (
 	DoClock   Do = "clock"  // set the client's clocks
 	DoStarve  Do = "starve" // delay the lock's timers
 	DoFeed    Do = "feed"   // run the delayed timers, and report how late they were
-	DoExit    Do = "exit"   // close the lock and end
+	DoExit    Do = "exit"   // close the lock and end; only to a process
 )
 
 // Operation is the operation that the command carries out, "" if it carries out none.
