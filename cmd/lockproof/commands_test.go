@@ -121,6 +121,20 @@ func TestCheck_TruncatedHistory_IsJudged(t *testing.T) {
 	require.Contains(t, got.out, "mutual-exclusion")
 }
 
+// What is missing may hide a violation.
+func TestCheck_LineLeftOut_IsRefused(t *testing.T) {
+	data, err := os.ReadFile(halves)
+	require.NoError(t, err)
+	lines := bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	for i := 1; i < len(lines)-1; i++ {
+		require.NoError(t, os.WriteFile(path, bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil), 0o644))
+		got := fake(expected).try("check", path)
+		require.Equal(t, exitUsage, got.code, "line %d: %s", i+1, got.out)
+		require.Contains(t, got.err, fmt.Sprintf("%s:%d: the lines before the end have another sum", path, len(lines)-1))
+	}
+}
+
 func TestCheck_HistoryTooLongToDraw_DescribesViolation(t *testing.T) {
 	needs.Long(t, "its history has hundreds of thousands of lines")
 	short, err := os.ReadFile(halves)
@@ -128,6 +142,7 @@ func TestCheck_HistoryTooLongToDraw_DescribesViolation(t *testing.T) {
 	note, err := json.Marshal(history.Event{Time: int64(time.Hour), Process: "harness", Type: history.TypeNote,
 		Text: strings.Repeat("x", 1<<19)})
 	require.NoError(t, err)
+	short = short[:bytes.LastIndex(short, []byte("{"))] // without the end
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	require.NoError(t, os.WriteFile(path, append(short, bytes.Repeat(append(note, '\n'), 34)...), 0o600))
 	got := fake(expected).try("check", path)

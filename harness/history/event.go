@@ -25,7 +25,7 @@ const (
 	TypeClock   Type = "clock"   // a client's or node's clock was set
 	TypeStall   Type = "stall"   // a process of the harness was late
 	TypeNote    Type = "note"    // the script reached a step; a remark for the reader
-	TypeEnd     Type = "end"     // last line: the run is complete
+	TypeEnd     Type = "end"     // last line: the run and the file are complete
 )
 
 // FencePrefix begins the keys of fencing counters, at the nodes and at the store. They are not locks: they have no
@@ -104,6 +104,8 @@ type Event struct {
 	// Late is the length of a stall in nanoseconds; it ended at Time.
 	Late int64  `json:"late,omitempty"`
 	Text string `json:"text,omitempty"` // note
+	// Sum, of an end, is the SHA-256 of the lines before it, in hexadecimal: nobody has cut or changed the file.
+	Sum string `json:"sum,omitempty"`
 	// Header is set on the first line.
 	Header *Header `json:"header,omitempty"`
 }

@@ -25,25 +25,25 @@ const maxLateBytes = 16 << 20
 func OpenFile(name string) (*File, error) {
 	f := &File{name: name}
 	latest, held := int64(0), 0
-	err := f.lines(func(number int, line []byte) error {
-		if number == 1 { // the header comes first, whatever its time
+	err := f.lines(func(l line) error {
+		if l.number == 1 { // the header comes first, whatever its time
 			return nil
 		}
-		t, ok := timeOf(line)
+		t, ok := timeOf(l.text)
 		if !ok || t >= latest {
 			latest = max(latest, t)
 			return nil // Each reports a bad line
 		}
-		e, err := parseAt(line, number)
+		e, err := l.event()
 		if err != nil {
 			return err
 		}
-		if held += len(line); held > maxLateBytes {
-			return &LineError{number, fmt.Errorf(
+		if held += len(l.text); held > maxLateBytes {
+			return &LineError{l.number, fmt.Errorf(
 				"more than %d MB of events stand behind later ones: sort the lines by their times", maxLateBytes>>20)}
 		}
 		f.late = append(f.late, e)
-		f.skip = append(f.skip, number)
+		f.skip = append(f.skip, l.number)
 		return nil
 	})
 	slices.SortStableFunc(f.late, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
@@ -69,16 +69,16 @@ func timeOf(line []byte) (int64, bool) {
 // their lines. It returns visit's errors and those of Read, with the line; a Truncated comes last.
 func (f *File) Each(visit func(*Event) error) error {
 	late, skip := f.late, f.skip
-	err := f.lines(func(number int, line []byte) error {
-		if len(skip) > 0 && skip[0] == number {
+	err := f.lines(func(l line) error {
+		if len(skip) > 0 && skip[0] == l.number {
 			skip = skip[1:]
 			return nil
 		}
-		e, err := parseAt(line, number)
+		e, err := l.event()
 		if err != nil {
 			return err
 		}
-		for number > 1 && len(late) > 0 && late[0].Time < e.Time {
+		for l.number > 1 && len(late) > 0 && late[0].Time < e.Time {
 			next := late[0]
 			late = late[1:]
 			if err := visit(&next); err != nil {
@@ -100,7 +100,7 @@ func (f *File) Each(visit func(*Event) error) error {
 	return err
 }
 
-func (f *File) lines(visit func(number int, line []byte) error) error {
+func (f *File) lines(visit func(line) error) error {
 	file, err := input.Open(f.name)
 	if err != nil {
 		return err

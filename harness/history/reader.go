@@ -2,8 +2,11 @@ package history
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"slices"
 
@@ -39,8 +42,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 // checker checks whether the events are consistent (an ok without its invoke).
 func Read(r io.Reader) ([]Event, error) {
 	var events []Event
-	err := eachLine(r, func(number int, line []byte) error {
-		e, err := parseAt(line, number)
+	err := eachLine(r, func(l line) error {
+		e, err := l.event()
 		if err == nil {
 			events = append(events, e)
 		}
@@ -62,46 +65,82 @@ func noHeader(cut *Truncated) error {
 	return &LineError{1, errors.New("the history is empty; it must begin with a header line")}
 }
 
-// eachLine calls visit with every line and its number, from 1. An incomplete last line is a Truncated.
-func eachLine(r io.Reader, visit func(number int, line []byte) error) error {
-	in := input.NewLines(r)
+// line is a line of a history.
+type line struct {
+	number int // from 1
+	text   []byte
+	*seal
+}
+
+// seal compares the lines of a file with its end.
+type seal struct {
+	before hash.Hash // of the lines so far
+	ended  bool      // the end has stated their sum
+}
+
+// eachLine calls visit with every line. An incomplete last line is a Truncated.
+func eachLine(r io.Reader, visit func(line) error) error {
+	in, seal := input.NewLines(r), &seal{before: sha256.New()}
 	for number := 1; ; number++ {
-		line, err := in.Next()
+		text, err := in.Next()
 		switch {
-		case err == io.EOF && len(line) == 0:
+		case seal.ended && len(text) > 0:
+			return &LineError{number, errors.New("the line is behind the end: the file was changed after the run")}
+		case err == io.EOF && len(text) == 0:
 			if number == 1 {
 				return noHeader(nil)
 			}
 			return nil
 		case err == io.EOF:
-			if _, parseErr := parseLine(line); errors.Is(parseErr, io.ErrUnexpectedEOF) {
+			if _, parseErr := parseLine(text); errors.Is(parseErr, io.ErrUnexpectedEOF) {
 				cut := &Truncated{Line: number}
 				if number == 1 {
 					return noHeader(cut)
 				}
 				return cut
 			}
-			return visit(number, line)
+			return visit(line{number, text, seal})
 		case err != nil:
 			return &LineError{number, fmt.Errorf("the history cannot be read: %w", err)}
 		}
-		if err := visit(number, line); err != nil {
+		if err := visit(line{number, text, seal}); err != nil {
 			return err
 		}
+		seal.before.Write(text)
 	}
 }
 
-// parseAt parses and checks the line of that number.
-func parseAt(line []byte, number int) (Event, error) {
-	e, err := parseLine(line)
+// event parses and checks a line.
+func (l line) event() (Event, error) {
+	e, err := parseLine(l.text)
 	if err == nil {
-		err = checkHeaderPosition(&e, number)
+		err = checkHeaderPosition(&e, l.number)
+	}
+	if err == nil {
+		err = l.check(&e)
 	}
 	if err != nil {
-		return e, &LineError{number, err}
+		return e, &LineError{l.number, err}
 	}
 	return e, nil
 }
+
+// check compares the end with the lines before it. Without a sum nothing shows that the file is whole: it is a note.
+func (s *seal) check(e *Event) error {
+	switch {
+	case e.Type != TypeEnd:
+	case e.Sum == "":
+		e.Type, e.Text = TypeNote, "an end without the sum of the lines before it"
+	case e.Sum != sumOf(s.before):
+		return errors.New("the lines before the end have another sum than it states: " +
+			"the file was cut or changed after the run")
+	default:
+		s.ended = true
+	}
+	return nil
+}
+
+func sumOf(lines hash.Hash) string { return hex.EncodeToString(lines.Sum(nil)) }
 
 // checkHeaderPosition checks that the first line is the only header.
 func checkHeaderPosition(e *Event, number int) error {

@@ -15,9 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"crypto/sha256"
 	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/internal/input"
 	"example.org/lockproof/internal/input/inputtest"
+	"slices"
 )
 
 const headerLine = `{"time":0,"process":"harness","type":"header","header":{"version":1,"scenario":"client-pause",` +
@@ -306,4 +308,75 @@ func TestOpenFile_TooManyLateEvents_Fails(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte(headerLine+first+strings.Repeat(late, 40)), 0o600))
 	_, err := OpenFile(name)
 	require.ErrorContains(t, err, "more than 16 MB of events stand behind later ones: sort the lines by their times")
+}
+
+// sealed are the lines of a whole history, whose last two share an instant.
+func sealed(t *testing.T) []string {
+	header := Event{Process: "harness", Type: TypeHeader, Header: &Header{Version: Version}}
+	return strings.SplitAfter(strings.TrimSuffix(written(t, header, note(1, "c1", "a"),
+		Event{Time: 9, Process: "harness", Type: TypeEnd}, note(3, "c1", "b"), note(2, "c2", "late"), note(3, "c2", "c"),
+	), "\n"), "\n")
+}
+
+// eachType reads lines as a file, and returns the events' types.
+func eachType(t *testing.T, lines ...string) (types []Type, err error) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600))
+	f, err := OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	err = f.Each(func(e *Event) error { types = append(types, e.Type); return nil })
+	return types, err
+}
+
+func TestWriter_EndComesLast_WithTheSumOfTheLines(t *testing.T) {
+	lines := sealed(t)
+	sum := sha256.Sum256([]byte(strings.Join(lines[:len(lines)-1], "")))
+	require.Equal(t, fmt.Sprintf(`{"time":9,"process":"harness","type":"end","sum":"%x"}`, sum), lines[len(lines)-1])
+	types, err := eachType(t, lines...)
+	require.NoError(t, err)
+	require.Equal(t, TypeEnd, types[len(types)-1])
+	events, err := Read(strings.NewReader(strings.Join(lines, "")))
+	require.NoError(t, err)
+	require.Equal(t, TypeEnd, events[len(events)-1].Type)
+}
+
+// A line that is left out, doubled, moved or changed, or is behind the end: no such file is read as a whole one.
+func TestRead_FileChangedAfterTheRun_IsRefused(t *testing.T) {
+	lines := sealed(t)
+	last := len(lines) - 1
+	changed := map[string][]string{
+		"behind the end":             append(slices.Clone(lines), "\n"+strings.TrimSuffix(lines[1], "\n")),
+		"an early one behind it":     append(slices.Clone(lines), "\n"+lines[2]),
+		"another end":                append(slices.Clone(lines), "\n"+lines[last]),
+		"the sum of another history": append(slices.Clone(lines[:last]), strings.ReplaceAll(lines[last], "a", "b")),
+	}
+	for i, l := range lines[:last] {
+		changed[fmt.Sprint("without ", i)] = slices.Delete(slices.Clone(lines), i, i+1)
+		changed[fmt.Sprint("twice ", i)] = slices.Insert(slices.Clone(lines), i, l)
+		moved := slices.Clone(lines)
+		moved[i], moved[(i+1)%last] = moved[(i+1)%last], moved[i]
+		changed[fmt.Sprint("moved ", i)] = moved
+		edited := slices.Clone(lines)
+		edited[i] = strings.Replace(l, `"process":"`, `"process":"x`, 1)
+		changed[fmt.Sprint("edited ", i)] = edited
+	}
+	for name, lines := range changed {
+		_, err := eachType(t, lines...)
+		var at *LineError
+		require.ErrorAs(t, err, &at, name)
+		_, err = Read(strings.NewReader(strings.Join(lines, "")))
+		require.ErrorAs(t, err, &at, name)
+	}
+}
+
+// An end of another release or program need not state a sum: then nothing shows that the file is whole.
+func TestRead_EndWithoutSum_IsNoEnd(t *testing.T) {
+	lines := sealed(t)
+	types, err := eachType(t, append(lines[:len(lines)-1], `{"time":9,"process":"harness","type":"end"}`+"\n")...)
+	require.NoError(t, err)
+	require.NotContains(t, types, TypeEnd)
+	require.Equal(t, TypeNote, types[len(types)-1])
 }

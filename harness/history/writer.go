@@ -2,9 +2,11 @@ package history
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"sync"
 
@@ -16,26 +18,39 @@ import (
 type Writer struct {
 	mu     sync.Mutex
 	out    io.Writer
+	sum    hash.Hash // of the lines so far
+	end    *Event    // written by Close: other processes' events may come late
 	closed bool
 	err    error // the first failure, which ends the writing
 }
 
 // NewWriter returns a Writer on w, which it does not close.
-func NewWriter(w io.Writer) *Writer { return &Writer{out: w} }
+func NewWriter(w io.Writer) *Writer { return &Writer{out: w, sum: sha256.New()} }
+
+// Continue writes further lines to another writer on the same file.
+func (w *Writer) Continue(out io.Writer) { w.out = out }
 
 // Write adds an event. It returns no error, so that it can serve as a recorder; Close returns the first failure.
 // Events after Close are dropped: their run is over.
 func (w *Writer) Write(e Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed || w.err != nil {
-		return
+	switch {
+	case w.closed || w.err != nil:
+	case e.Type == TypeEnd:
+		w.end = &e
+	default:
+		w.write(e)
 	}
+}
+
+func (w *Writer) write(e Event) {
 	line, err := lineOf(&e)
 	if err != nil {
 		w.err = fmt.Errorf("the event of %s at %d ns cannot be written: %w", e.Process, e.Time, err)
 		return
 	}
+	w.sum.Write(line)
 	n, err := w.out.Write(line)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
@@ -64,7 +79,8 @@ func lineOf(e *Event) ([]byte, error) {
 // ErrClosed is the error of a second Close.
 var ErrClosed = errors.New("the history is closed already")
 
-// Close returns the first failure. It neither adds the end event nor closes the underlying writer.
+// Close writes the end event, if there is one, with its Sum, and returns the first failure. It does not close the
+// underlying writer.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,5 +88,9 @@ func (w *Writer) Close() error {
 		return ErrClosed
 	}
 	w.closed = true
+	if w.end != nil && w.err == nil {
+		w.end.Sum = sumOf(w.sum)
+		w.write(*w.end)
+	}
 	return w.err
 }

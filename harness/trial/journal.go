@@ -112,8 +112,8 @@ var foldersMu sync.Mutex
 // NewSuffix ends a file's name until its header is written.
 const NewSuffix = ".new"
 
-// writeFile creates the file with these events. It never writes to an existing file or link.
-func (j *Journal) writeFile(events []history.Event) error {
+// writeFile creates the file with these events, and then calls end. It never writes to an existing file or link.
+func (j *Journal) writeFile(events []history.Event, end func(*history.Writer) error) error {
 	foldersMu.Lock()
 	defer foldersMu.Unlock()
 	if err := j.folder.MkdirAll(filepath.Dir(j.path), 0o755); err != nil {
@@ -133,7 +133,7 @@ func (j *Journal) writeFile(events []history.Event) error {
 	for _, e := range events {
 		lines.Write(e)
 	}
-	err = cmp.Or(lines.Close(), history.Unwritten(buffer.Flush()), file.Close())
+	err = cmp.Or(end(lines), history.Unwritten(buffer.Flush()), file.Close())
 	if err == nil {
 		err = j.folder.Rename(newPath, j.path)
 	}
@@ -146,14 +146,17 @@ func (j *Journal) writeFile(events []history.Event) error {
 // goLive writes the events so far to the file, the header first. Later events go there directly.
 func (j *Journal) goLive() error {
 	last := len(j.recorded) - 1
-	if err := j.writeFile(slices.Concat(j.recorded[last:], j.recorded[:last])); err != nil {
+	events := slices.Concat(j.recorded[last:], j.recorded[:last])
+	var lines *history.Writer
+	if err := j.writeFile(events, func(w *history.Writer) error { lines = w; return nil }); err != nil {
 		return err
 	}
 	file, err := j.folder.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
-	j.recorded, j.file, j.writer = nil, file, history.NewWriter(file)
+	lines.Continue(file)
+	j.recorded, j.file, j.writer = nil, file, lines
 	return nil
 }
 
@@ -284,7 +287,7 @@ func (j *Journal) KeepOrRemove(keep bool) (string, error) {
 		return "", nil
 	}
 	if keep && j.file == nil {
-		if err := cmp.Or(j.err, j.writeFile(j.orderedEvents())); err != nil {
+		if err := cmp.Or(j.err, j.writeFile(j.orderedEvents(), (*history.Writer).Close)); err != nil {
 			return "", err
 		}
 	}
