@@ -38,7 +38,8 @@ func (f fault) fact() nodeFact {
 }
 
 // pluralSubject adapts a fact about one node or link to several.
-var pluralSubject = strings.NewReplacer("link %s", "links %s", "%s was ", "%s were ", "%s had its ", "%s had their ")
+var pluralSubject = strings.NewReplacer("link %s was ", "links %s were ", "link %s ", "links %s ",
+	"%s was ", "%s were ", "%s had its ", "%s had their ")
 
 // mergeFacts merges equal facts about several nodes, in time order, and keeps the first maxFacts.
 func mergeFacts(all []nodeFact) []Fact {
