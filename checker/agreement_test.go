@@ -54,6 +54,9 @@ func written(events []history.Event) []byte {
 	for _, e := range events {
 		w.Write(e)
 	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
 	return text.Bytes()
 }
 

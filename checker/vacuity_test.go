@@ -117,7 +117,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.sets(100, "c1", "a", 1000, "n1")
 			s.sets(200, "c2", "b", 1000, "n1")
 		}, "contradicted: event "},
-		{"cut short", func(s *story) { s.cut = true }, "unfinished: the history has no end line, and stops at 0.010 s"},
+		{"cut short", func(s *story) { s.cut = true }, "unfinished: no end line states that the history is whole; it stops at 0.010 s"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

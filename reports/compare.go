@@ -97,11 +97,11 @@ func (c *Comparison) row(id rowKey, cells []*Row) (row ComparedRow, possible, ra
 		switch {
 		case cell == nil:
 			row.Agreement = Incomplete
-		case cell.undecided() == "":
+		case c.Runs[i].undecided(cell) == "":
 			ran++
 		case cell.Standing != suite.Skipped:
 			row.Agreement = Incomplete
-			row.Why = append(row.Why, c.Runs[i].Options.Out+": "+cell.undecided())
+			row.Why = append(row.Why, c.Runs[i].Options.Out+": "+c.Runs[i].undecided(cell))
 		}
 	}
 	for _, property := range row.properties() {
@@ -140,17 +140,19 @@ func (r *Report) hasLockOptions() bool {
 	return r.Options.Lock != "" || r.Options.Nodes > 0 || len(r.Options.Without) > 0
 }
 
-// undecided returns why a row has no verdict, or "".
-func (r *Row) undecided() string {
-	switch r.Standing {
-	case suite.Skipped:
-		return "skipped: " + r.Why
-	case suite.HarnessError:
-		return "failed: " + r.Why
+// undecided returns why a row has no verdict, or "". The missing trials of an interrupted run could have had another.
+func (r *Report) undecided(row *Row) string {
+	switch {
+	case row.Standing == suite.Skipped:
+		return "skipped: " + row.Why
+	case row.Standing == suite.HarnessError:
+		return "failed: " + row.Why
+	case r.Interrupted && len(row.Trials) < r.Options.Trials:
+		return fmt.Sprintf("interrupted: %d of %s", len(row.Trials), Plural(r.Options.Trials, "trial"))
 	}
-	for _, p := range r.Properties {
+	for _, p := range row.Properties {
 		if p.Expected != "" && p.Rate.Trials == 0 {
-			return "inconclusive: " + r.Why
+			return "inconclusive: " + row.Why
 		}
 	}
 	return ""

@@ -79,6 +79,17 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// The trials that an interrupted run lacks could have had another verdict.
+func TestCompare_InterruptedRunWithFewerTrials_IsIncomplete(t *testing.T) {
+	whole, cut := runOn("virtual", "", series("a", 0, 4)...), runOn("local", "", series("a", 0, 1)...)
+	whole.Options.Trials, cut.Options.Trials = 4, 4
+	cut.Interrupted = true
+	got := Compare([]*Report{whole, cut})
+	require.Equal(t, Incomplete, agreements(got)["a"])
+	require.Equal(t, ExitInconclusive, got.ExitCode)
+	require.Equal(t, []string{"out/local: interrupted: 1 of 4 trials"}, got.Rows[0].Why)
+}
+
 func TestCompare_Disagreement_NamesRunsAndRates(t *testing.T) {
 	got := Compare([]*Report{runOn("virtual", "", series("a", 0, 500)...), runOn("local", "", series("a", 1, 20)...)})
 	require.Equal(t, []string{"mutual-exclusion: out/virtual violated in 0 of 500, at most 0.77 % at 95 %; " +

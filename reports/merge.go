@@ -39,6 +39,9 @@ func Merge(parts []*Report, out string) (*Report, error) {
 		}
 		trials = append(trials, trialsOf(s.Rows)...)
 	}
+	if err := checkDistinct(trials); err != nil {
+		return nil, fmt.Errorf("the slices overlap: %w", err)
+	}
 	merged.Elapsed = ended.Sub(merged.Started)
 	if !merged.Interrupted && len(trials) < merged.Planned {
 		return nil, fmt.Errorf("all %d slices are there and whole, and they have %d of %s: they are not of one run",

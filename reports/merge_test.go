@@ -54,6 +54,14 @@ func TestMerge_AllSlices_WholeRunInOrder(t *testing.T) {
 	require.Equal(t, ExitAsExpected, merged.ExitCode())
 }
 
+// A trial in two slices would hide that another one is missing.
+func TestMerge_SlicesThatShareATrial_AreRefused(t *testing.T) {
+	parts := three()
+	parts[1] = slice(2, trial("a", "", 0, history.Holds, history.Holds))
+	_, err := Merge(parts, "out")
+	require.EqualError(t, err, "the slices overlap: a, trial 0 is there more than once")
+}
+
 func TestMerge_InterruptedSlice_InterruptedRun(t *testing.T) {
 	parts := three()
 	parts[1] = slice(2)
@@ -169,6 +177,8 @@ func TestRead_OtherFile_IsRefused(t *testing.T) {
 
 		planned(`3`):                    "planned is 3, and it has 2 trials: only a run that is",
 		planned(`1,"interrupted":true`): "planned is 1, and it has 2 trials",
+		planned(`2`):                    "a, trial 0 is there more than once",
+		planned(`2`) + "{}":             "is not the results of one run: something follows them",
 
 		"":                  "is not the results of a run",
 		"[]":                "is not the results of a run",

@@ -19,9 +19,12 @@ func Read(dir string) (*Report, error) {
 		return nil, fmt.Errorf("cannot read %s: %w: give the output folder of a run that has ended", path, input.Cause(err))
 	}
 	defer file.Close()
-	results := &Results{}
-	if err := json.NewDecoder(file).Decode(results); err != nil {
+	results, in := &Results{}, json.NewDecoder(file)
+	if err := in.Decode(results); err != nil {
 		return nil, fmt.Errorf("%s is not the results of a run: %w", path, err)
+	}
+	if in.More() {
+		return nil, fmt.Errorf("%s is not the results of one run: something follows them", path)
 	}
 	trials := trialsOf(results.Scenarios)
 	if err := results.check(trials); err != nil {
@@ -57,6 +60,19 @@ func (r *Results) check(trials []suite.Result) error {
 		if t.History != "" && !filepath.IsLocal(t.History) {
 			return fmt.Errorf("%s, trial %d: the history %q is not in the folder", t.Name(), t.Trial, t.History)
 		}
+	}
+	return checkDistinct(trials)
+}
+
+// checkDistinct refuses a trial that is there twice: it would count for another one that is missing.
+func checkDistinct(trials []suite.Result) error {
+	seen := map[string]bool{}
+	for _, t := range trials {
+		id := fmt.Sprintf("%s, trial %d", t.Name(), t.Trial)
+		if seen[id] {
+			return fmt.Errorf("%s is there more than once", id)
+		}
+		seen[id] = true
 	}
 	return nil
 }
