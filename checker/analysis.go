@@ -14,6 +14,7 @@ type analysis struct {
 	impact *faultImpact
 	// keysUnknown is why the owners of the lock's keys are unknown; "": they are known.
 	keysUnknown string
+	missing     string // which operations the history lacks; "": none
 }
 
 // analyse adds the timeline to a record and derives its analysis.
@@ -24,7 +25,7 @@ func analyse(r *record) (*analysis, error) {
 	for _, k := range r.keys {
 		k.inferTokens()
 	}
-	a := &analysis{record: r, keysUnknown: r.names.unknownReason(r.keys)}
+	a := &analysis{record: r, keysUnknown: r.names.unknownReason(r.keys), missing: r.operations.missing()}
 	a.impact = newFaultImpact(r, a.keysUnknown != "")
 	a.counts = countsOf(a)
 	for _, k := range r.keys {

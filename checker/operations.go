@@ -118,6 +118,21 @@ func (os *operations) grant(client string, lease int) *operation {
 	return nil
 }
 
+// missing names a process some of whose operations the history lacks: their IDs count from 1. "": it has all.
+func (os *operations) missing() string {
+	last, have := map[string]int{}, map[string]int{}
+	for _, o := range os.kept {
+		last[o.process] = max(last[o.process], o.id)
+		have[o.process]++
+	}
+	for _, process := range keysOf(last) {
+		if have[process] < last[process] {
+			return fmt.Sprintf("the history has only %d of %s's first %d operations", have[process], process, last[process])
+		}
+	}
+	return ""
+}
+
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	process := e.Process
 	if os.find(process, e.ID) != nil {

@@ -11,12 +11,15 @@ import (
 type runHealth struct{ *analysis }
 
 // judge takes back what a run cannot show. If the harness was held up, its times prove nothing, and no verdict stands.
-// If the history was cut short, or a node did not behave as a Redis server, no "holds" stands, but a violation does. If
-// the owners of keys are unknown, a violation that rests on them does not stand either.
+// If the history was cut short or lacks an operation, or a node did not behave as a Redis server, no "holds" stands,
+// but a violation does. If the owners of keys are unknown, a violation that rests on them does not stand either.
 func (t runHealth) judge(result *Result) {
 	if what := t.stalled(); what != "" && t.matters(*result) {
 		result.Undecide(Stalled, "%s", what)
 		return
+	}
+	if result.Verdict == history.Holds && t.missing != "" {
+		result.Undecide(Unfinished, "%s", t.missing)
 	}
 	if result.Verdict == history.Holds && !t.finished {
 		result.Undecide(Unfinished, "no end line states that the history is whole; it stops at %s", formatTime(t.end))

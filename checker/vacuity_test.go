@@ -54,7 +54,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 		{"a pause of a client that had nothing to do", func(s *story) { s.lasting(2000, 2100, "pause", "c3") },
 			"vacuous: the fault pause on c3 at 2.000 s affected nothing"},
 		{"a kill of a client in the middle of its release", func(s *story) {
-			s.add(1500, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpRelease, ID: 9, Key: "k1",
+			s.add(1500, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpRelease, ID: 2, Key: "k1",
 				Lease: 1})
 			s.instant(1501, "kill", "c1")
 		}, ""},
@@ -117,7 +117,12 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.sets(100, "c1", "a", 1000, "n1")
 			s.sets(200, "c2", "b", 1000, "n1")
 		}, "contradicted: event "},
-		{"cut short", func(s *story) { s.cut = true }, "unfinished: no end line states that the history is whole; it stops at 0.010 s"},
+		{"an operation is missing", func(s *story) {
+			s.ids["c1"]++
+			s.grant("c1", 9, 10, 0)
+		}, "unfinished: the history has only 2 of c1's first 3 operations"},
+		{"cut short", func(s *story) { s.cut = true }, "unfinished: no end line states that the history is whole; it stops " +
+			"at 0.010 s"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
