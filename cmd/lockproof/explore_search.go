@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -135,10 +134,8 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 			return failed(err)
 		}
 		trials, known, jobs = append(trials, results...), append(known, found), append(jobs, job)
-		fmt.Fprintf(p.out, "%s: %d steps, shrunk from %d\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps))
-		if !slices.ContainsFunc(results, func(t suite.Result) bool { return t.Repeat != "" }) { // else its account says it
-			fmt.Fprintf(p.out, "  reproduce: %s\n", x.search.Repeat(f, path))
-		}
+		fmt.Fprintf(p.out, "%s: %d steps, shrunk from %d\n  reproduce: %s\n", f.FindID, len(f.Shrunk.Steps),
+			len(f.Drawn.Steps), x.search.Repeat(f, path))
 	}
 	if err := p.findCauses(ctx, jobs, trials, run.Options); err != nil {
 		return failed(err)

@@ -77,6 +77,27 @@ func TestExplore_FindDoesNotRecur_StillExitsAsViolated(t *testing.T) {
 	}
 }
 
+// A find that the reference does not survive either, or that has the cause of another, has no account of its own.
+func TestExplore_EachFind_HasItsCommand(t *testing.T) {
+	schedule := &explore.Schedule{TTL: time.Second, Nodes: 1, Clients: 1,
+		Steps: []explore.Step{{Step: scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}}}}}
+	p, dir := fake(func(suite.Job, int) suite.Result {
+		r := verdict(history.Holds, history.Violated)(suite.Job{}, 0)
+		r.Reference, r.Repeat = map[string]string{checker.MutualExclusion: history.Violated}, "lockproof run it"
+		return r
+	}), t.TempDir()
+	var said bytes.Buffer
+	p.out, p.err = &said, &said
+	x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single",
+		TTL: time.Second}}},
+		options: suite.Options{Cluster: suite.Virtual, Trials: 1, Lock: "single", Out: dir}}
+	_ = p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
+		{FindID: explore.FindID{Property: checker.MutualExclusion}, Seed: 7, Drawn: schedule, Shrunk: schedule}}},
+		reports.Run{Options: x.options, Named: true})
+	require.Contains(t, said.String(), "reproduce: lockproof run "+
+		filepath.Join(dir, "found", "mutual-exclusion-of-single-0.yaml")+" --seed 7")
+}
+
 func TestExplore_FindIsReportedAndRepeatable(t *testing.T) {
 	dir := t.TempDir()
 	lockproof := inFolder(t, dir)
