@@ -340,7 +340,11 @@ func (t *timeline) look(l look) {
 		if h == nil {
 			h = t.open(p, l.time, seen.Token, t.owner(seen.Token), l.event)
 		}
-		t.setExpiry(l.event, h, l.time, seen.TTL)
+		ttl := seen.TTL
+		if ttl == 0 {
+			ttl = 1 // less than a millisecond is left
+		}
+		t.setExpiry(l.event, h, l.time, ttl)
 	}
 	// The restart has kept the keys that this look shows: a later loss has another cause.
 	if down, fell := t.down[l.node]; fell && down.time < l.time {

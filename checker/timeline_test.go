@@ -132,6 +132,24 @@ func TestLook_KeyExpiresNow_HasAnExpiry(t *testing.T) {
 		r := s.judged(t, DeadlockFreedom)
 		require.Equal(t, history.Inconclusive, r.Verdict)
 		require.Equal(t, kept, strings.Contains(r.Reason, "has no expiry"), r.Reason)
+		for tenure := range s.history(t, 3000).Tenures() {
+			require.Equal(t, kept, tenure.Ended == TenureOpen, tenure.Ended)
+		}
+	}
+}
+
+// Its owner is dead, so others wait for it, but not longer than it is there.
+func TestLook_KeyExpiresNow_ExcusesNoLaterWait(t *testing.T) {
+	for ttl, violated := range map[int64]bool{0: true, 5000: false} {
+		s := newStory()
+		s.sets(5, "c1", "c1.1", 5000, "n1", "n2", "n3")
+		s.attempt("c1", 0, 10, history.TypeFail)
+		s.instant(20, "kill", "c1")
+		for _, node := range []string{"n1", "n2", "n3"} {
+			s.look(50, node, "r"+node, "c1.1", ttl)
+		}
+		s.attempt("c2", 60, 4000, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), ttl)
 	}
 }
 
