@@ -22,7 +22,7 @@ func (t runHealth) judge(result *Result) {
 		result.Undecide(Unfinished, "%s", t.missing)
 	}
 	if result.Verdict == history.Holds && !t.finished {
-		result.Undecide(Unfinished, "no end line states that the history is whole; it stops at %s", formatTime(t.end))
+		result.Undecide(Unfinished, "the history has no end line, and stops at %s", formatTime(t.end))
 	}
 	if f := t.traffic.About(traffic.Cluster); f != nil && result.Verdict == history.Holds {
 		result.Undecide(Contradicted, "%s", f)

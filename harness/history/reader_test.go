@@ -2,12 +2,14 @@ package history
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,11 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"crypto/sha256"
 	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/internal/input"
 	"example.org/lockproof/internal/input/inputtest"
-	"slices"
 )
 
 const headerLine = `{"time":0,"process":"harness","type":"header","header":{"version":1,"scenario":"client-pause",` +
@@ -372,11 +372,9 @@ func TestRead_FileChangedAfterTheRun_IsRefused(t *testing.T) {
 	}
 }
 
-// An end of another release or program need not state a sum: then nothing shows that the file is whole.
-func TestRead_EndWithoutSum_IsNoEnd(t *testing.T) {
+func TestRead_EndWithoutSum_IsTakenAtItsWord(t *testing.T) {
 	lines := sealed(t)
 	types, err := eachType(t, append(lines[:len(lines)-1], `{"time":9,"process":"harness","type":"end"}`+"\n")...)
 	require.NoError(t, err)
-	require.NotContains(t, types, TypeEnd)
-	require.Equal(t, TypeNote, types[len(types)-1])
+	require.Equal(t, TypeEnd, types[len(types)-1])
 }
