@@ -95,15 +95,8 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 	if w.last().leased && w.until == free.until {
 		ending = "acquired it at the end"
 	}
-	client, key := w.client, w.attempts[0].key
-	return Violation{
-		Key: key, From: free.from, Until: free.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q, from %s to %s, although no client held it and %[1]s reached a "+
-			"majority of its nodes; %[1]s had tried since %[7]s and %[8]s",
-			client, formatDuration(free.length()), formatDuration(d.scaledBound(d.header.Bounds.Free, w.client, free)), key,
-			formatTime(free.from), formatTime(free.until), formatTime(w.from), ending),
-		facts: func() []Fact { return d.waitFacts(client, key, free) },
-	}
+	limit := d.scaledBound(d.header.Bounds.Free, w.client, free)
+	return d.uselessWait(w, free, limit, "majority of its nodes", ending)
 }
 
 // earned counts the grants that test the property, and returns the time of the last. "waited" are grants after a wait

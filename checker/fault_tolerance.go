@@ -181,19 +181,11 @@ func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []requestSpan) (
 }
 
 func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violation {
-	client, key := w.client, w.attempts[0].key
 	ending := "did not acquire it"
 	if rivals > 0 {
 		ending = fmt.Sprintf("did not acquire it, nor did any other client (%d tried)", rivals)
 	}
-	return Violation{
-		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q, from %s to %s, although no client held it and %[1]s reached a "+
-			"healthy majority; %[1]s had tried since %[7]s and %[8]s",
-			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key,
-			formatTime(clear.from), formatTime(clear.until), formatTime(w.from), ending),
-		facts: func() []Fact { return f.waitFacts(client, key, clear) },
-	}
+	return f.uselessWait(w, clear, f.bound(w, clear, rivals), "healthy majority", ending)
 }
 
 // grantedInTime counts a key's grants within Bounds.Grant of the lock being free with a healthy majority in reach,

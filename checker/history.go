@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"iter"
 	"sync"
 
 	"example.org/lockproof/harness/history"
@@ -43,33 +42,25 @@ func (h *History) Verdict() (Verdict, error) { return h.verdict() }
 
 // Leases returns every lease, by key and ordered by From. A lease that was extended after its end is two, with the same
 // ID. Acquires that failed or have an unknown outcome have none.
-func (h *History) Leases() iter.Seq[Lease] {
-	return func(yield func(Lease) bool) {
-		for _, k := range h.analysis.keys {
-			for _, l := range k.leases {
-				if !yield(l.result()) {
-					return
-				}
-			}
+func (h *History) Leases() (all []Lease) {
+	for _, k := range h.analysis.keys {
+		for _, l := range k.leases {
+			all = append(all, l.result())
 		}
 	}
+	return all
 }
 
 // Tenures returns every tenure of a key on a node, in the order in which the history's replies, faults and looks show
 // them.
-func (h *History) Tenures() iter.Seq[Tenure] {
-	r := h.analysis
-	return func(yield func(Tenure) bool) {
-		for _, held := range r.ownerships {
-			t := Tenure{
-				Node: held.node, Key: held.key, Token: held.token, Owner: held.owner,
-				From: held.from, Until: held.until, Ended: held.ended,
-			}
-			if !yield(t) {
-				return
-			}
-		}
+func (h *History) Tenures() (all []Tenure) {
+	for _, held := range h.analysis.ownerships {
+		all = append(all, Tenure{
+			Node: held.node, Key: held.key, Token: held.token, Owner: held.owner,
+			From: held.from, Until: held.until, Ended: held.ended,
+		})
 	}
+	return all
 }
 
 // LostUpdates returns the acknowledged writes to a key's register that are lost, ordered by the later invocation of the

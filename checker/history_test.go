@@ -2,7 +2,6 @@ package checker
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,8 +36,8 @@ func TestHistory_IsReadOnce(t *testing.T) {
 	again, err := h.Verdict()
 	require.NoError(t, err)
 	require.Equal(t, verdict, again)
-	require.Len(t, slices.Collect(h.Leases()), 2)
-	require.Len(t, slices.Collect(h.Tenures()), 3)
+	require.Len(t, h.Leases(), 2)
+	require.Len(t, h.Tenures(), 3)
 	require.Positive(t, h.analysis.operations.longestGap().length())
 	require.Len(t, h.LostUpdates("k1"), 1)
 	require.Equal(t, 2, times, "what is asked of a history is answered from its reading")

@@ -73,7 +73,7 @@ func summary(v Verdict) string {
 
 // writeFigures writes the whole verdict without words: of sentences, only the figures.
 func writeFigures(w io.Writer, h *History, v Verdict) {
-	fmt.Fprintln(w, slices.Collect(h.Leases()), slices.Collect(h.Tenures()), h.LostUpdates("k1"))
+	fmt.Fprintln(w, h.Leases(), h.Tenures(), h.LostUpdates("k1"))
 	gap := h.analysis.operations.longestGap()
 	fmt.Fprintln(w, gap.from, gap.until)
 	for _, r := range v.Results {

@@ -73,7 +73,7 @@ func TestLeases(t *testing.T) {
 			s := newStory()
 			test.tell(s)
 			var got []want
-			for l := range s.history(t, 0).Leases() {
+			for _, l := range s.history(t, 0).Leases() {
 				require.Equal(t, "k1", l.Key)
 				got = append(got, want{l.Client, l.From / ms, l.Until / ms, l.Ended})
 			}
@@ -138,7 +138,7 @@ func TestLeases_SimultaneousEnds(t *testing.T) {
 	s.extend("c1", id, 205, 210, 100)
 	s.release("c1", id, 210, 220, history.TypeOK)
 	var ends []string
-	for l := range s.history(t, 0).Leases() {
+	for _, l := range s.history(t, 0).Leases() {
 		ends = append(ends, fmt.Sprint(l.Until/ms, l.Ended))
 	}
 	require.Equal(t, []string{"50" + EndedRelease, "210" + EndedDeadline}, ends)

@@ -98,7 +98,7 @@ func TestTimeline(t *testing.T) {
 			s.attempt("c1", 0, 5, history.TypeFail) // makes k1 a key of the run
 			test.tell(s)
 			var got []want
-			for h := range s.history(t, 2000).Tenures() {
+			for _, h := range s.history(t, 2000).Tenures() {
 				require.Equal(t, "n1", h.Node)
 				got = append(got, want{h.Owner, h.Token, h.From / ms, h.Until / ms, h.Ended})
 			}
@@ -118,7 +118,7 @@ func TestKeyOwnership_EndsByNodeClock(t *testing.T) {
 		}
 	}
 	s.grant("c1", 90, 110, 500)
-	for tenure := range s.history(t, 3000).Tenures() {
+	for _, tenure := range s.history(t, 3000).Tenures() {
 		require.Equal(t, 900*ms, tenure.Until)
 		require.Equal(t, TenureExpired, tenure.Ended)
 	}
@@ -132,7 +132,7 @@ func TestLook_KeyExpiresNow_HasAnExpiry(t *testing.T) {
 		r := s.judged(t, DeadlockFreedom)
 		require.Equal(t, history.Inconclusive, r.Verdict)
 		require.Equal(t, kept, strings.Contains(r.Reason, "has no expiry"), r.Reason)
-		for tenure := range s.history(t, 3000).Tenures() {
+		for _, tenure := range s.history(t, 3000).Tenures() {
 			require.Equal(t, kept, tenure.Ended == TenureOpen, tenure.Ended)
 		}
 	}
@@ -228,7 +228,7 @@ func TestKeyOwnership_IsNamedByALook(t *testing.T) {
 }
 
 func nextTenure(h *History) (first Tenure) {
-	for tenure := range h.Tenures() {
+	for _, tenure := range h.Tenures() {
 		return tenure
 	}
 	return first

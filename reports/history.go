@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
@@ -32,7 +31,7 @@ func NewHistory(events []history.Event) (*History, error) {
 	}
 	return &History{
 		History: read, Events: events, header: read.Header(),
-		leases: slices.Collect(read.Leases()), tenures: slices.Collect(read.Tenures()),
+		leases: read.Leases(), tenures: read.Tenures(),
 	}, nil
 }
 

@@ -111,10 +111,10 @@ func requireMatch(t *testing.T, s catalogueStory, m Mark) {
 	t.Helper()
 	if m.Event == NoEvent {
 		var ends []string
-		for l := range s.Leases() {
+		for _, l := range s.Leases() {
 			ends = append(ends, fmt.Sprint(l.Client, l.Until))
 		}
-		for owned := range s.Tenures() {
+		for _, owned := range s.Tenures() {
 			ends = append(ends, fmt.Sprint(owned.Node, owned.Until))
 		}
 		require.Contains(t, ends, fmt.Sprint(m.Process, m.Time), "%q", m.Text)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"example.org/lockproof/internal/wording"
 )
 
 // Cause is the result of the experiments on one violation.
@@ -84,14 +86,14 @@ func (c *Cause) Sentence() string {
 	}
 	var what []string
 	if len(c.Necessary) > 0 {
-		what = append(what, join(c.Necessary))
+		what = append(what, wording.List(c.Necessary))
 	}
 	switch len(c.Rules) {
 	case 0:
 	case 1:
 		what = append(what, "the rule "+c.Rules[0]+", which is off")
 	default:
-		what = append(what, "the rules "+join(c.Rules)+", which are off")
+		what = append(what, "the rules "+wording.List(c.Rules)+", which are off")
 	}
 	sentence := "cause: " + strings.Join(what, ", with ")
 	if shown := c.shown(); len(shown) > 0 {
@@ -153,14 +155,4 @@ func (c *Cause) suffix() string {
 		return " [the same schedule in virtual time]"
 	}
 	return ""
-}
-
-// join lists words: "a, b and c".
-func join(words []string) string {
-	switch n := len(words); n {
-	case 0, 1:
-		return strings.Join(words, "")
-	default:
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"example.org/lockproof/internal/wording"
 	"example.org/lockproof/scenarios"
 )
 
@@ -25,12 +26,12 @@ func faults(s *scenarios.Scenario) []part {
 			all = append(all, part{name: partName(string(step.Verb), step.Targets), kind: string(step.Verb), step: i})
 		}
 		if len(step.Reaching) > 0 {
-			all = append(all, part{name: "the nodes out of reach of " + join(step.Targets), kind: "reach", step: -1,
+			all = append(all, part{name: "the nodes out of reach of " + wording.List(step.Targets), kind: "reach", step: -1,
 				remove: func(s *scenarios.Scenario) { s.Script[i].Reaching = nil }})
 		}
 	}
 	for i, random := range s.Nemesis {
-		all = append(all, part{name: "the drawn faults: " + string(random.Verb) + " of " + join(random.Targets),
+		all = append(all, part{name: "the drawn faults: " + string(random.Verb) + " of " + wording.List(random.Targets),
 			kind: string(random.Verb), step: -1,
 			remove: func(s *scenarios.Scenario) { s.Nemesis[i].Count = -1 }})
 	}
@@ -59,7 +60,9 @@ func steps(s *scenarios.Scenario) []part {
 	return numbered(all)
 }
 
-func partName(verb string, targets []string) string { return "the " + verb + " of " + join(targets) }
+func partName(verb string, targets []string) string {
+	return "the " + verb + " of " + wording.List(targets)
+}
 
 // numbered numbers the parts that have one name.
 func numbered(parts []part) []part {

@@ -74,7 +74,7 @@ var table = []allowed{
 	{"nemesis", "harness/cluster harness/history internal/wording"},
 	{"scenarios", "checker harness/cluster harness/history harness/locks internal/input internal/input/yamlfile " +
 		"internal/suggest nemesis redlock"},
-	{"checker/cause", "harness/history scenarios"},
+	{"checker/cause", "harness/history internal/wording scenarios"},
 	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history " +
 		"harness/interleave harness/locks" +
 		" nemesis scenarios"},

@@ -27,7 +27,7 @@ type playBuilder struct {
 func micro(ns int64) int64 { return ns / 1000 }
 
 func playOf(h *reports.History) Play {
-	t := &playBuilder{History: h, story: h.Tell(nil), leases: slices.Collect(h.Leases())}
+	t := &playBuilder{History: h, story: h.Tell(nil), leases: h.Leases()}
 	intro := "c1 and c2 are two programs: each will read one account and book a payment. n1 to n5 are servers that keep " +
 		"a lock: it is for whoever has three of them."
 	if len(t.story.Settings) > 0 {
@@ -203,7 +203,8 @@ func (t *playBuilder) addExpiries() {
 		}
 		nodes = nil
 	}
-	ends := slices.SortedFunc(t.Tenures(), func(a, b checker.Tenure) int { return cmp.Compare(a.Until, b.Until) })
+	ends := t.Tenures()
+	slices.SortFunc(ends, func(a, b checker.Tenure) int { return cmp.Compare(a.Until, b.Until) })
 	for _, owned := range ends {
 		if owned.Owner != "c1" || owned.Ended != checker.TenureExpired || t.was(owned.Node, reports.Down, owned.Until) {
 			continue
