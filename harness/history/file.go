@@ -40,7 +40,7 @@ func OpenFile(name string) (*File, error) {
 		}
 		if held += len(l.text); held > maxLateBytes {
 			return &LineError{l.number, fmt.Errorf(
-				"more than %d MB of events stand behind later ones: sort the lines by their times", maxLateBytes>>20)}
+				"more than %d MB of events stand behind later ones: a process reports only moments late", maxLateBytes>>20)}
 		}
 		f.late = append(f.late, e)
 		f.skip = append(f.skip, l.number)

@@ -307,7 +307,7 @@ func TestOpenFile_TooManyLateEvents_Fails(t *testing.T) {
 	late := fmt.Sprintf(`{"time":1,"process":"c1","type":"note","text":%q}`+"\n", text)
 	require.NoError(t, os.WriteFile(name, []byte(headerLine+first+strings.Repeat(late, 40)), 0o600))
 	_, err := OpenFile(name)
-	require.ErrorContains(t, err, "more than 16 MB of events stand behind later ones: sort the lines by their times")
+	require.ErrorContains(t, err, "more than 16 MB of events stand behind later ones: a process reports only moments late")
 }
 
 // sealed are the lines of a whole history, whose last two share an instant.
