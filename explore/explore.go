@@ -76,15 +76,17 @@ const maxFailed = 20
 // Find is a violation, and a schedule that shows it.
 type Find struct {
 	FindID
-	Number    int               `json:"number"` // of the first schedule that showed it, from 0
-	Seed      uint64            `json:"seed"`   // of its trial
-	Times     int               `json:"times"`  // schedules that showed it
-	At        time.Duration     `json:"at"`     // since the search began
-	Drawn     *Schedule         `json:"drawn"`
-	Shrunk    *Schedule         `json:"shrunk"`
-	Tries     int               `json:"tries"`               // trials of the shrinking
-	CutShort  bool              `json:"cut_short,omitempty"` // an interrupt ended the shrinking
-	Violation checker.Violation `json:"violation"`
+	Number   int           `json:"number"` // of the first schedule that showed it, from 0
+	Seed     uint64        `json:"seed"`   // of its trial
+	Times    int           `json:"times"`  // schedules that showed it
+	At       time.Duration `json:"at"`     // since the search began
+	Drawn    *Schedule     `json:"drawn"`
+	Shrunk   *Schedule     `json:"shrunk"`
+	Tries    int           `json:"tries"`               // trials of the shrinking
+	CutShort bool          `json:"cut_short,omitempty"` // an interrupt ended the shrinking
+	// Unidentified: an interrupt ended the experiments that identify it. A resumed search runs its schedule again.
+	Unidentified bool              `json:"unidentified,omitempty"`
+	Violation    checker.Violation `json:"violation"`
 }
 
 // trial is a schedule of a batch and its result.
@@ -120,9 +122,12 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 	for ctx.Err() == nil && s.Remaining(t) {
 		done := s.batch(ctx, drawn, t.Next, s.nextBatch(t))
 		for _, d := range done {
-			s.addTrial(ctx, &t, d, began)
+			if !s.addTrial(ctx, &t, d, began) {
+				break
+			}
+			t.Next++
 		}
-		t.Next, t.Elapsed = t.Next+len(done), time.Since(began)
+		t.Elapsed = time.Since(began)
 		s.observe(t)
 		if s.OnSave != nil && time.Since(saved) > saveInterval {
 			saved = time.Now()
@@ -198,8 +203,40 @@ func (s *Search) batch(ctx context.Context, drawn func(int) (*Schedule, uint64),
 	return all
 }
 
-// addTrial adds a trial's result to the tally, and shrinks new finds.
-func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Time) {
+// addTrial adds a trial's result to the tally, and shrinks new finds. false: an interrupt came before its violations
+// were identified, so that it counts for nothing but a find.
+func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Time) bool {
+	var found []Find
+	for _, property := range s.Space.violated(d.result) {
+		id := s.findID(ctx, s.Space.job(d.schedule), d.seed, property)
+		f := Find{FindID: id, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule,
+			Shrunk: d.schedule, Violation: firstViolation(d.result, id)}
+		if s.Kinds != nil && ctx.Err() != nil {
+			f.Faults, f.Unidentified = unknownFaults, true
+			t.Finds = append(t.Finds, f)
+			return false
+		}
+		found = append(found, f)
+	}
+	s.count(t, d)
+	for _, f := range found {
+		if i := slices.IndexFunc(t.Finds, func(other Find) bool { return other.FindID == f.FindID }); i >= 0 {
+			t.Finds[i].Times++
+			continue
+		}
+		if s.Enough > 0 && len(t.Finds) >= s.Enough {
+			continue
+		}
+		if s.Shrink > 0 {
+			s.shrink(ctx, t, &f)
+		}
+		t.Finds = append(t.Finds, f)
+	}
+	return true
+}
+
+// count counts a trial and its verdicts.
+func (s *Search) count(t *Tally, d trial) {
 	t.Schedules++
 	switch {
 	case d.result.Failure != "":
@@ -218,22 +255,6 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		if s.Space.counts(r.Property) && r.Cause != checker.Vacuous {
 			t.Undecided = cmp.Or(t.Undecided, r.Reason)
 		}
-	}
-	for _, property := range s.Space.violated(d.result) {
-		b := s.findID(ctx, s.Space.job(d.schedule), d.seed, property)
-		if i := slices.IndexFunc(t.Finds, func(f Find) bool { return f.FindID == b }); i >= 0 {
-			t.Finds[i].Times++
-			continue
-		}
-		if s.Enough > 0 && len(t.Finds) >= s.Enough {
-			continue
-		}
-		f := Find{FindID: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule,
-			Shrunk: d.schedule, Violation: firstViolation(d.result, b)}
-		if s.Shrink > 0 {
-			s.shrink(ctx, t, &f)
-		}
-		t.Finds = append(t.Finds, f)
 	}
 }
 

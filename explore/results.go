@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"example.org/lockproof/internal/input"
@@ -32,7 +33,8 @@ func (r Results) Write(w io.Writer) error {
 // longestResults is the maximum size of the file, in bytes.
 const longestResults = 64 << 20
 
-// Read reads a search's results from a folder. Without such a file the error wraps fs.ErrNotExist.
+// Read reads a search's results from a folder, to resume it: without the unidentified find, whose schedule is the next
+// to run. Without such a file the error wraps fs.ErrNotExist.
 func Read(dir string) (Results, error) {
 	path := filepath.Join(dir, ResultsFile)
 	file, err := input.Open(path)
@@ -48,6 +50,7 @@ func Read(dir string) (Results, error) {
 	if err != nil {
 		return Results{}, fmt.Errorf("%s does not have a search's results: %w", path, err)
 	}
+	r.Tally.Finds = slices.DeleteFunc(r.Tally.Finds, func(f Find) bool { return f.Unidentified })
 	return r, nil
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/needs"
 )
@@ -110,6 +112,39 @@ func withoutTimes(t Tally) Tally {
 		t.Finds[i].At = 0
 	}
 	return t
+}
+
+// An interrupt may come while experiments identify a find: that is found, and the schedule is run again.
+func TestSearch_InterruptedWhileItIdentifiesAFind_ResumesWithThatSchedule(t *testing.T) {
+	try := func(_ context.Context, _ suite.Job, seed uint64) suite.Result {
+		verdict := history.Holds
+		if seed%3 == 0 {
+			verdict = history.Violated
+		}
+		return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict}}}
+	}
+	kinds := func(context.Context, suite.Job, uint64, string) ([]string, error) { return []string{"cut"}, nil }
+	search := Search{Question: Question{Space: space(t, nil), Seed: 1, Schedules: 20}, Parallel: 1, Try: try, Kinds: kinds}
+	whole, err := search.Run(t.Context())
+	require.NoError(t, err)
+
+	ctx, interrupt := context.WithCancel(t.Context())
+	search.Kinds = func(context.Context, suite.Job, uint64, string) ([]string, error) {
+		interrupt()
+		return []string{"cut", "kill"}, nil // what cancelled trials seem to show
+	}
+	tally, err := search.Resume(ctx, Tally{})
+	require.NoError(t, err)
+	require.Equal(t, 2, tally.Next)
+	require.Equal(t, checker.MutualExclusion, tally.Finds[0].FindID.String())
+	dir := t.TempDir()
+	write(t, dir, Results{Version: "v1", Question: search.Question, Tally: tally})
+	back, err := Read(dir)
+	require.NoError(t, err)
+	search.Kinds = kinds
+	tally, err = search.Resume(t.Context(), back.Tally)
+	require.NoError(t, err)
+	require.Equal(t, encode(t, Results{Tally: withoutTimes(whole)}), encode(t, Results{Tally: withoutTimes(tally)}))
 }
 
 // A search that is interrupted repeatedly, each time written and read back, has the results of an uninterrupted one.
