@@ -123,13 +123,14 @@ func (w *waitPeriod) rivals(all []requestSpan, during span) int {
 	return len(clients)
 }
 
-// uselessWait is the violation of a client that waited for longer than a limit while it could have been granted the key.
+// uselessWait is the violation of a client that waited for longer than a limit while the key was to be had.
 func (a *analysis) uselessWait(w *waitPeriod, during span, limit int64, reached, ending string) Violation {
 	client, key := w.client, w.attempts[0].key
 	return Violation{
 		Key: key, From: during.from, Until: during.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q, from %s to %s, although no client held it and %[1]s reached a "+
-			"%[7]s; %[1]s had tried since %[8]s and %[9]s", client, formatDuration(during.length()), formatDuration(limit), key,
+			"%[7]s; %[1]s had tried since %[8]s and %[9]s",
+			client, formatDuration(during.length()), formatDuration(limit), key,
 			formatTime(during.from), formatTime(during.until), reached, formatTime(w.from), ending),
 		facts: func() []Fact { return a.waitFacts(client, key, during) },
 	}
