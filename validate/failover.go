@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -84,6 +85,8 @@ func (a *Runner) judgeTakeover(r TakeoverRow) TakeoverRow {
 	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
 		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas",
 			a.Failover.Replicas, a.Failover.Uncounted)
+	case a.countsOnReplicas(r) && a.WaitAOF && a.doubtsWAITAOF() != "":
+		r.Reason = a.doubtsWAITAOF()
 	default:
 		r.Verdict, r.Reason = Safe, a.whyTakeoverSafe(r)
 	}
@@ -95,6 +98,10 @@ func (a *Runner) judgeTakeover(r TakeoverRow) TakeoverRow {
 // After a master's death neither matters once every lock has expired.
 func (a *Runner) countsOnReplicas(r TakeoverRow) bool {
 	return r.Takeover != MasterDies || r.After <= r.TTL
+}
+
+func (a *Runner) doubtsWAITAOF() string {
+	return cmp.Or(a.Server.DoubtsWAITAOF(), a.Failover.DoubtsWAITAOF())
 }
 
 func (a *Runner) whyTakeoverUnsafe(r TakeoverRow) string {

@@ -112,16 +112,36 @@ func TestWAITAOF_SafeOnlyIfDisksAreSynced(t *testing.T) {
 		r, err := settings.ParseRedis("redis.conf", "save \"\"\nappendonly yes\nappendfsync "+fsync+"\n")
 		require.NoError(t, err)
 		a.Server.Redis, a.TTLs, a.WaitAOF = r, []time.Duration{20 * time.Second}, true
+		a.Server.Software = deploy.Software{Name: "Redis", Version: "8.0"}
 		for _, row := range judged(t, a).Rows {
 			require.Equal(t, want, row.Verdict, "%s %s: %s", fsync, row.Crash, row.Reason)
 		}
 	}
 	for wait, want := range []Verdict{Unsafe, Safe} {
 		b := takeoverRunner(t, "appendfsync everysec\n", deploy.Failover{Replicas: 1}, wait)
+		b.Server.Software = deploy.Software{Name: "Redis", Version: "8.0"}
+		b.Failover.Followers = []*deploy.Server{b.Server}
 		b.WaitAOF, b.TTLs, b.Crashes = true, []time.Duration{20 * time.Second}, nil
 		for _, row := range judged(t, b).Takeovers {
 			require.Equal(t, want, row.Verdict, "WAITAOF 1 %d, %s: %s", wait, row.Takeover, row.Reason)
 		}
+	}
+}
+
+// The answer of WAITAOF counts only if the server, and each replica, is known to give it after the fsync.
+func TestWAITAOF_UnknownServer_IsInconclusive(t *testing.T) {
+	redis8, valkey := deploy.Software{Name: "Redis", Version: "8"}, deploy.Software{Name: "Valkey", Version: "8.1.1"}
+	for software, want := range map[deploy.Software]Verdict{redis8: Safe, valkey: Inconclusive, {}: Inconclusive} {
+		a := runner(t, "", 0, settings.PowerLoss)
+		r, err := settings.ParseRedis("redis.conf", "save \"\"\nappendonly yes\nappendfsync everysec\n")
+		require.NoError(t, err)
+		a.Server.Redis, a.Server.Software, a.WaitAOF = r, software, true
+		a.TTLs = []time.Duration{20 * time.Second}
+		require.Equal(t, want, judged(t, a).Rows[0].Verdict, software)
+		b := takeoverRunner(t, "appendfsync everysec\n", deploy.Failover{Replicas: 1,
+			Followers: []*deploy.Server{{Software: software}}}, 1)
+		b.Server.Software, b.WaitAOF, b.TTLs, b.Crashes = redis8, true, a.TTLs, nil
+		require.Equal(t, want, judged(t, b).Takeovers[0].Verdict, software)
 	}
 }
 

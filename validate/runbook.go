@@ -285,13 +285,16 @@ func (a *Runner) guarded() Runbook {
 
 // waitAOF makes the clients of a lock on one server wait for its disk.
 func (a *Runner) waitAOF() Runbook {
-	return Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)",
+	return Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2, or 8 and later)",
 		Against: string(settings.PowerLoss),
 		Check:   "WAITAOF 1 0 1500 answers 1 and 0",
 		Price:   "each lock waits for the fsync of everysec, up to a second, and an extension too",
-		Steps:   byHand("WAITAOF 1 0 1500 on the connection of the SET; give the lock up if the first number is 0"),
-		Back:    byHand("take the command out again"),
-		change:  func(q *Runner) { q.WaitAOF = persistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
+		Steps: byHand("see that INFO says redis_version 7.2, or 8 or later, and no valkey_version; WAITAOF 1 0 1500 on the " +
+			"connection of the SET; give the lock up if the first number is 0"),
+		Back: byHand("take the command out again"),
+		change: func(q *Runner) {
+			q.WaitAOF, q.Server = persistenceOf(q.Server.Redis) == cluster.PersistEverysec, q.Server.RunsRedis()
+		}}
 }
 
 func (a *Runner) waitForReplicas() Runbook {

@@ -87,6 +87,8 @@ func (a *Runner) judge(p Point, t Tally) Row {
 		r.Link, r.Reason = &broken[0], broken[0].String()
 	case Forgets(p.Persistence, p.Crash) && !expired && !p.synced():
 		r.Reason = "no trial lost the lock, but " + a.whyUnsafe(p, r.Return)
+	case Forgets(p.Persistence, p.Crash) && !expired && a.Server.DoubtsWAITAOF() != "":
+		r.Reason = a.Server.DoubtsWAITAOF()
 	default:
 		r.Verdict, r.Reason = Safe, a.whySafe(p)
 		if p.Crash != settings.PowerLoss && p.Persistence == cluster.PersistEverysec && !expired {

@@ -95,7 +95,7 @@ func (v *validateFlags) define(f *pflag.FlagSet) {
 		"the takeovers by a replica to judge, if there are replicas")
 	f.IntVar(&v.Wait, "wait", 0, "number of replicas that the lock waits for, by WAIT on the connection of its SET")
 	f.BoolVar(&v.WaitAOF, "waitaof", false,
-		"the lock, on one server, waits by WAITAOF for its disk and those of --wait replicas (Redis 7.2 or later)")
+		"the lock, on one server, waits by WAITAOF for its disk and those of --wait replicas (Redis 7.2, or 8 and later)")
 	f.BoolVar(&v.Guard, "restart-guard", false, "the clients refuse a server that was started within the longest TTL")
 	f.StringSliceVar(&v.Ignore, "ignore", nil, "unknown directives that do not matter")
 	f.StringVar(&v.On, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
@@ -216,6 +216,8 @@ func checkWAITAOF(q validate.Question) error {
 	}
 	at := q.Server.Redis.At("appendonly")
 	switch aof := q.Server.Redis.AppendOnly; {
+	case q.Server.Software.LacksWAITAOF():
+		return usage("--waitaof: the server is %s, and WAITAOF is of Redis 7.2: leave --waitaof out", q.Server.Software)
 	case !aof && q.Server.Unread:
 		return usage("--waitaof: it is not known whether there is an append-only file to wait for: the settings were " +
 			"not read")
@@ -246,6 +248,7 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 			return nil, err
 		}
 		found.Never, found.Uncounted, found.WithoutAOF = before.Never, before.Uncounted, before.WithoutAOF
+		found.Followers = before.Followers
 	}
 	if found == nil && (v.replicas > 0 || v.Wait > 0 || d.Server.Redis.Replicates()) {
 		found = deploy.PromotedAtOnce(max(1, v.Wait, d.Server.Redis.MinReplicas))

@@ -26,6 +26,8 @@ type Failover struct {
 	Never bool `json:"never,omitempty"`
 	// WithoutAOF names the replicas without an append-only file: WAITAOF never counts one.
 	WithoutAOF []string `json:"without_aof,omitempty"`
+	// Followers are the replicas that were read.
+	Followers []*Server `json:"-"`
 
 	unread bool // a Sentinel's file was not read
 }
@@ -58,6 +60,7 @@ func (d *Deployment) failover() {
 		return
 	}
 	f := PromotedAtOnce(len(followers))
+	f.Followers = followers
 	never := len(followers) > 0
 	if len(followers) > 0 {
 		f.Replicas, f.Uncounted = 0, ""

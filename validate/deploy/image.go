@@ -71,6 +71,7 @@ func (c container) words() []string { return slices.Concat(c.entry, c.command) }
 // contained reads a server in a container, except for its restart.
 func (s *Server) contained(c container) commandLine {
 	ok := knownImage(c.image)
+	s.Software = imageSoftware(c.image)
 	if s.folder = c.folder; ok {
 		s.folder = cmp.Or(c.folder, imageFolder)
 	}
@@ -120,11 +121,7 @@ func (s *Server) variables(c container) {
 			c.env[name] = c.fromFiles[name]
 		}
 	}
-	switch {
-	case c.unreadEnv == nil:
-	case redisImage.MatchString(c.image):
-		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
-	default:
+	if c.unreadEnv != nil {
 		s.unknown(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {

@@ -133,6 +133,13 @@ func (r *Report) state(s *Server) {
 	differs("aof_enabled", number[s.Redis.AppendOnly])
 	differs("cluster_enabled", number[s.Redis.Last("cluster-enabled") == "yes"])
 	differs("maxmemory", fmt.Sprint(s.Redis.MaxMemory))
+	port := s.Redis.Last("port")
+	if port == "0" {
+		port = cmp.Or(s.Redis.Last("tls-port"), port)
+	}
+	if port != "" {
+		differs("tcp_port", port)
+	}
 	if s.Kind != Running && s.Kind != ConfigOnly && (s.ConfigPath == "" || path.IsAbs(s.ConfigPath)) {
 		differs("config_file", s.ConfigPath)
 	}
@@ -149,6 +156,7 @@ func (r *Report) state(s *Server) {
 			n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
 				"and --sentinel or --wait")
 	}
+	s.identify(r)
 	for _, key := range sortedKeys(r.Info) {
 		value := r.Info[key]
 		switch {

@@ -38,6 +38,7 @@ type Server struct {
 	Place    settings.Place            `json:"place"`
 	Returns  map[settings.Crash]Return `json:"returns"`
 	Redis    *settings.Redis           `json:"settings"`
+	Software Software                  `json:"-"`
 	// Unread: the settings are Redis's defaults, because this server's are not known.
 	Unread bool `json:"unread,omitempty"`
 	// CommandPlace and ConfigPath locate its options and its file, for advice.
