@@ -33,6 +33,7 @@ const (
 	Assumed      State = "assumed"      // no input can confirm it: named with each safe verdict
 	Broken       State = "broken"       // not understood: the verdict is in doubt
 	Contradicted State = "contradicted" // read, and it does not hold
+	Open         State = "open"         // the server may be safer than this: the least counts
 )
 
 // Link is one fact, its place, and the crashes that it affects.
@@ -111,14 +112,20 @@ func (c *Chain) Lost(crash settings.Crash) string {
 	return ""
 }
 
-// Unsettled returns the broken links that could make a server safer than its files show.
-func (c *Chain) Unsettled(crash settings.Crash) (broken []Link) {
-	for _, l := range c.Broken(crash, false) {
-		if l.Name == Program || l.Name == Settings || l.Name == Restart {
-			broken = append(broken, l)
+// later notes why the server may be back later than the delay that counts.
+func (c *Chain) later(at settings.Place, what string, crashes ...settings.Crash) {
+	c.add(Restart, Open, at, crashes, what)
+}
+
+// Unsettled returns the links that could make a server safer than its files show.
+func (c *Chain) Unsettled(crash settings.Crash) (unsettled []Link) {
+	for _, l := range c.Links {
+		doubted := l.State == Broken && (l.Name == Program || l.Name == Settings || l.Name == Restart)
+		if (doubted || l.State == Open) && slices.Contains(l.Crashes, crash) {
+			unsettled = append(unsettled, l)
 		}
 	}
-	return broken
+	return unsettled
 }
 
 // Assumptions are the assumed links.

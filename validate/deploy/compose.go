@@ -220,7 +220,7 @@ func (v service) restart(s *Server, sleep time.Duration) {
 	if outranks.value != nil {
 		policy = deployPolicy
 		if outranks.has("delay") {
-			s.doubt(Restart, outranks.at(), "a swarm keeps the delay of deploy.restart_policy, and docker compose does not: "+
+			s.later(outranks.at(), "a swarm keeps the delay of deploy.restart_policy, and docker compose does not: "+
 				"which of them runs it is not known", settings.Kill)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 type effect struct {
 	known bool
-	sleep time.Duration // the shortest
-	most  time.Duration // the longest sleep, if earlier commands let it run
+	sleep time.Duration // without which it cannot succeed
+	most  time.Duration // if every command runs
 }
 
 // effectOf recognises a command that runs before, after or beside a server: programs that make folders, set rights,
@@ -27,14 +27,16 @@ func effectOf(words []string) effect {
 	if m := comparison.FindStringSubmatch(text); m != nil {
 		text = m[1]
 	}
+	// Joined by && alone, each command needs the end of the one before, and so does the script's success.
+	chained := !strings.ContainsAny(outsideQuotes(text), "|;\n") && !strings.Contains(text, "exit")
 	whole := effect{known: true}
-	for i, part := range shellParts(text) {
+	for _, part := range shellParts(text) {
 		words, err := settings.SplitWords(part)
 		e := effectOfOne(words)
 		if err != nil || plainShell.MatchString(outsideQuotes(part)) || !e.known {
 			return effect{}
 		}
-		if i > 0 {
+		if !chained {
 			e.sleep = 0
 		}
 		whole = effect{true, whole.sleep + e.sleep, whole.most + e.most}

@@ -101,12 +101,14 @@ func (u *unit) command(a assignment) []string {
 func (s *Server) before(u *unit) (sum time.Duration) {
 	for _, a := range u.all("Service.ExecStartPre") {
 		e := s.hook(a.at, "ExecStartPre", u.command(a), Settings)
-		if e.most > e.sleep {
-			s.doubt(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
-				"give the sleep a line of its own", e.most))
-		}
-		if sum += e.sleep; e.sleep > 0 && len(u.words("Service.NoExecPaths")) > 0 && !strings.HasPrefix(a.value, "+") {
-			s.doubt(Restart, a.at, "NoExecPaths may keep the sleep from running: write it with a + before it")
+		fails := strings.Contains(signs(a.value), "-") ||
+			len(u.words("Service.NoExecPaths")) > 0 && !strings.Contains(signs(a.value), "+")
+		switch {
+		case e.most > e.sleep || e.sleep > 0 && fails:
+			s.later(a.at, fmt.Sprintf("it sleeps for up to %s before the start, which does not depend on it: give the sleep a "+
+				"line of its own, as ExecStartPre=+/bin/sleep", e.most))
+		default:
+			sum += e.sleep
 		}
 	}
 	return sum
@@ -191,7 +193,7 @@ func (s *Server) span(u *unit, key, otherwise string) time.Duration {
 	a := u.last(key, otherwise)
 	d, err := parseTimeSpan(a.value)
 	if err != nil {
-		s.unknown(Restart, a.at, strings.TrimPrefix(key, "Service.")+"="+a.value, "be any time")
+		s.later(a.at, "not understood: "+strings.TrimPrefix(key, "Service.")+"="+a.value+"; it could be any time")
 	}
 	return d
 }

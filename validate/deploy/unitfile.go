@@ -102,8 +102,8 @@ func (u *unit) read(file, text string) error {
 				Right: "write [Service], and below it Key=value"}
 		}
 		key = section + "." + strings.TrimSpace(key)
-		if value = strings.TrimSpace(value); value == "" { // an empty value resets the key
-			u.lines = slices.DeleteFunc(u.lines, func(a assignment) bool { return a.key == key })
+		if value = strings.TrimSpace(value); value == "" {
+			u.reset(at, key)
 			continue
 		}
 		u.lines = append(u.lines, assignment{at, key, value})
@@ -113,6 +113,21 @@ func (u *unit) read(file, text string) error {
 		}
 	}
 	return nil
+}
+
+// resettable are keys of which an empty value removes all values so far: lists, and texts.
+var resettable = regexp.MustCompile(`^(?:Install|Mount|Manager)\.|^Service\.(?:Exec|Environment|SystemCall|Capability|` +
+	`Ambient|Supplementary|(?:User|Group|PIDFile|WorkingDirectory)$|\w+(?:Paths|Directories|Directory)$)`)
+
+// reset takes an empty value. Those of [Unit] add to what is there, and what becomes of any other is not documented.
+func (u *unit) reset(at settings.Place, key string) {
+	has := func(a assignment) bool { return a.key == key }
+	switch {
+	case resettable.MatchString(key):
+		u.lines = slices.DeleteFunc(u.lines, has)
+	case strings.HasPrefix(key, "Service.") && slices.ContainsFunc(u.lines, has):
+		u.unknown(Settings, at, strings.TrimPrefix(key, "Service.")+"= without a value", "leave the value before it")
+	}
 }
 
 // continued reports whether a line continues on the next one: a comment does not, nor a line that ends with an escaped
