@@ -211,7 +211,8 @@ func (c *commandLine) arguments(at settings.Place, args []string) {
 	}
 	c.options = options(at, args)
 	for i, word := range args {
-		if len(c.options) == 0 || i == 0 && !strings.HasPrefix(word, "--") {
+		lines := strings.ContainsAny(strings.TrimSpace(word), "\r\n") // Redis reads each line of an option as a directive
+		if len(c.options) == 0 || i == 0 && !strings.HasPrefix(word, "--") || lines {
 			c.wrong = "the argument " + strconv.Itoa(i+1) + " of the server"
 		}
 	}

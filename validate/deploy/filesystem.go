@@ -64,13 +64,15 @@ func isBelow(dir string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool { _, below := relative(dir, folder); return below })
 }
 
-// resolved is a clean path without /var/run, a link to /run on every machine and in every image (hier(7)).
+// links are what every machine and every image has in /run (hier(7), file-hierarchy(7)).
+var links = strings.NewReplacer("/var/run/", "/run/", "/var/lock/", "/run/lock/")
+
+// resolved is a clean path without those links at its beginning.
 func resolved(file string) string {
-	file = path.Clean(file)
-	if rest, linked := strings.CutPrefix(file+"/", "/var/run/"); linked {
-		return path.Join("/run", rest)
+	if file = path.Clean(file) + "/"; strings.HasPrefix(file, "/var/") {
+		file = links.Replace(file[:min(len(file), len("/var/lock/"))]) + file[min(len(file), len("/var/lock/")):]
 	}
-	return file
+	return path.Clean(file)
 }
 
 // relative returns the part of a path below a folder, "" for the folder itself.

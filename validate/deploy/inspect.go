@@ -90,9 +90,9 @@ func (d item) mounted(s *Server) {
 			if v.from = m.text("Name"); anonymous.MatchString(v.from) {
 				v.from = ""
 			}
-			v.plain = v.plain && m.text("Driver") == "local"
+			v.plain, v.shows = v.plain && m.text("Driver") == "local", strings.TrimSuffix(m.text("Source"), "/_data")
 		}
-		s.addVolume(m.at(), v, func(string) loss { return loss{} })
+		s.addVolume(m.at(), v, func(string) loss { return besideFile("", v.source()) })
 	}
 	for _, m := range host.list("Mounts") {
 		if !zero(dig(m.value, "VolumeOptions", "DriverConfig")) {

@@ -37,10 +37,10 @@ type pod struct {
 
 func (d item) namespace() string { return d.text("metadata", "namespace") }
 
-// configMap finds a ConfigMap by name, in the pod's namespace, or the only one if either namespace is open.
-func (p pod) configMap(name string) (found item, only bool) {
+// named finds an object by kind and name, in the pod's namespace, or the only one if either namespace is open.
+func (p pod) named(kind, name string) (found item, only bool) {
 	for _, d := range p.all {
-		if d.text("kind") != "ConfigMap" || d.text("metadata", "name") != name || !d.sharesNamespace(p.item) {
+		if d.text("kind") != kind || d.text("metadata", "name") != name || !d.sharesNamespace(p.item) {
 			continue
 		}
 		if d.namespace() == p.namespace() {
@@ -73,7 +73,11 @@ func (d item) owner(all []item) (name string, made bool) {
 			return name, true
 		}
 	}
-	return name, false
+	// Kubernetes writes the Endpoints of a Service that has a selector (kubernetes.io, Service, Services without selectors).
+	return name, d.text("kind") == "Endpoints" && slices.ContainsFunc(all, func(other item) bool {
+		return other.object() == "Service "+d.text("metadata", "name") && other.sharesNamespace(d) && !other.foreign() &&
+			len(asMap(other.get("spec", "selector").value)) > 0
+	})
 }
 
 // object is an object's kind and name.
@@ -228,12 +232,16 @@ func (p pod) commands(in *container, c item) {
 		}
 	}
 	for _, from := range c.list("envFrom") {
-		config, found := p.configMap(from.text("configMapRef", "name"))
-		if at := from.at(); !found || from.text("prefix") != "" {
+		config, found := p.named("ConfigMap", from.text("configMapRef", "name"))
+		secret, hidden := p.named("Secret", from.text("secretRef", "name"))
+		if at := from.at(); !found && !hidden || from.text("prefix") != "" {
 			in.unreadEnv = &at
 		}
 		for key, value := range asMap(config.get("data").value) {
 			in.fromFiles[key] = fmt.Sprint(value)
+		}
+		for _, key := range slices.Concat(secret.get("data").keys(), secret.get("stringData").keys()) {
+			in.fromFiles[key] = "$" + key
 		}
 	}
 	read := func(key string) []string {

@@ -35,7 +35,7 @@ func (p pod) storage(s *Server, c item) {
 			f = maybeLost("not understood: readOnly of the volume %s; it could be read-only", name)
 		}
 		s.mounts = append(s.mounts, mount{at: m.at(), target: m.text("mountPath"), loss: f, source: source,
-			readOnly: readOnly, each: source == p.ownVolume(name), load: load})
+			readOnly: readOnly, each: isBelow(source, []string{p.ownVolume(name)}), load: load})
 	}
 }
 
@@ -66,7 +66,7 @@ func (p pod) volume(name string, m item) (f loss, source string, found bool) {
 	own := p.ownVolume(name)
 	named := func(d item) bool { return d.text("metadata", "name") == name }
 	if p.kind == "StatefulSet" && slices.ContainsFunc(p.list("spec", "volumeClaimTemplates"), named) {
-		return loss{}, own, true
+		return loss{}, path.Join(own, m.text("subPath")), true
 	}
 	for _, v := range p.spec.list("volumes") {
 		if v.text("name") != name {
@@ -100,7 +100,7 @@ func (p pod) volume(name string, m item) (f loss, source string, found bool) {
 			}
 			return f, path.Join(v.text(kind, "path"), m.text("subPath")), true
 		case "persistentVolumeClaim":
-			return loss{}, p.claimOf(v.text(kind, "claimName")), true
+			return loss{}, path.Join(p.claimOf(v.text(kind, "claimName")), m.text("subPath")), true
 		}
 		return maybeLost("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind),
 			own, true
@@ -129,7 +129,7 @@ func (p pod) fromVolume(volume, file string) (content, name, unreadReason string
 				break
 			}
 		}
-		object, found := p.configMap(config)
+		object, found := p.named("ConfigMap", config)
 		if !found {
 			return "", "", fmt.Sprintf("the ConfigMap %s is not in what was given", config)
 		}
