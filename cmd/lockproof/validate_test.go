@@ -150,6 +150,17 @@ func TestValidate_Folder_JudgesFilesTogether(t *testing.T) {
 	}
 }
 
+func TestValidate_Folder_OpenDelayIsAFinding(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server --save \"\"\n"+
+		"ExecStartPre=-/bin/sleep 40\n"), 0o600))
+	p := fake(expected)
+	p.suite = predicted
+	got := p.try("validate", ".", "--format", "text")
+	require.Equal(t, 4, got.code, got.out+got.err)
+	require.Contains(t, got.out, "redis.service:3: LP014 in doubt: it sleeps for up to 40s before the start")
+}
+
 // The redis.conf is a container's, or in a copy of another machine's root: the included path means another file there.
 func TestValidate_IncludeOfAnotherRoot_IsNotRead(t *testing.T) {
 	here := t.TempDir()

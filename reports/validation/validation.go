@@ -161,7 +161,7 @@ func (v *Report) Findings() (all []Finding) {
 		add(Finding{h.ID, h.Verdict, h.Place, h.Name + ": " + h.Reason})
 	}
 	for _, l := range v.Server.Links {
-		if l.State == deploy.Broken && v.bears(l) {
+		if (l.State == deploy.Broken || l.State == deploy.Open) && v.bears(l) {
 			add(Finding{l.ID(), validate.Inconclusive, l.Place, l.What})
 		}
 	}

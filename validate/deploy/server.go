@@ -155,14 +155,13 @@ func (s *Server) judgeData() {
 			f = onMachine(dir)
 		}
 		s.onDisk(dir, f, at)
-		if s.Redis.AppendOnly {
-			s.judgeParts(dir)
-		}
 		if s.unit != nil {
 			s.unit.writes(s, dir)
 		}
 	}
-	if s.persists() && !s.Redis.AppendOnly {
+	if s.Redis.AppendOnly {
+		s.judgeParts(dir)
+	} else if s.persists() {
 		s.doubt(Data, s.Place, "a stop saves a snapshot only if it has the time, and nothing says how long that takes: "+
 			"run redis-cli SHUTDOWN SAVE first, and see that it ends", settings.Shutdown)
 	}

@@ -101,13 +101,10 @@ func (u *unit) command(a assignment) []string {
 func (s *Server) before(u *unit) (sum time.Duration) {
 	for _, a := range u.all("Service.ExecStartPre") {
 		e := s.hook(a.at, "ExecStartPre", u.command(a), Settings)
-		fails := strings.Contains(signs(a.value), "-") ||
-			len(u.words("Service.NoExecPaths")) > 0 && !strings.Contains(signs(a.value), "+")
-		switch {
-		case e.most > e.sleep || e.sleep > 0 && fails:
+		if mayFail := strings.Contains(signs(a.value), "-"); e.most > e.sleep || e.sleep > 0 && mayFail {
 			s.later(a.at, fmt.Sprintf("it sleeps for up to %s before the start, which does not depend on it: give the sleep a "+
-				"line of its own, as ExecStartPre=+/bin/sleep", e.most))
-		default:
+				"line of its own, without a - before it", e.most))
+		} else {
 			sum += e.sleep
 		}
 	}
