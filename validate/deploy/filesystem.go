@@ -64,15 +64,18 @@ func isBelow(dir string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool { _, below := relative(dir, folder); return below })
 }
 
-// links are what every machine and every image has in /run (hier(7), file-hierarchy(7)).
-var links = strings.NewReplacer("/var/run/", "/run/", "/var/lock/", "/run/lock/")
+// links lead to /run on every machine and in every image (hier(7), file-hierarchy(7)).
+var links = [][2]string{{"/var/run/", "/run"}, {"/var/lock/", "/run/lock"}}
 
-// resolved is a clean path without those links at its beginning.
+// resolved is a clean path without a link at its beginning.
 func resolved(file string) string {
-	if file = path.Clean(file) + "/"; strings.HasPrefix(file, "/var/") {
-		file = links.Replace(file[:min(len(file), len("/var/lock/"))]) + file[min(len(file), len("/var/lock/")):]
+	file = path.Clean(file)
+	for _, link := range links {
+		if rest, linked := strings.CutPrefix(file+"/", link[0]); linked {
+			return path.Join(link[1], rest)
+		}
 	}
-	return path.Clean(file)
+	return file
 }
 
 // relative returns the part of a path below a folder, "" for the folder itself.

@@ -73,7 +73,7 @@ func (d item) owner(all []item) (name string, made bool) {
 			return name, true
 		}
 	}
-	// Kubernetes writes the Endpoints of a Service that has a selector (kubernetes.io, Service, Services without selectors).
+	// Kubernetes writes the Endpoints of a Service with a selector (kubernetes.io, Services without selectors).
 	return name, d.text("kind") == "Endpoints" && slices.ContainsFunc(all, func(other item) bool {
 		return other.object() == "Service "+d.text("metadata", "name") && other.sharesNamespace(d) && !other.foreign() &&
 			len(asMap(other.get("spec", "selector").value)) > 0

@@ -69,8 +69,8 @@ func (v Software) within(from, before int) bool {
 // LacksWAITAOF reports whether the server is a Redis before 7.2.
 func (v Software) LacksWAITAOF() bool { return v.Name == "Redis" && v.within(0, 702) }
 
-// DoubtsWAITAOF returns why the answer of WAITAOF may come before the fsync of everysec, "" if it follows that: in Redis
-// 7.2, and from 8.0 on. Redis 7.4 and Valkey answer once a write is in the page cache (redis/redis#13793).
+// DoubtsWAITAOF returns why the answer of WAITAOF may come before the fsync of everysec, "" if it follows that: in
+// Redis 7.2, and from 8.0 on. Redis 7.4 and Valkey answer once a write is in the page cache (redis/redis#13793).
 func (s *Server) DoubtsWAITAOF() string {
 	v := s.Software
 	switch {

@@ -9,8 +9,10 @@ import (
 // Redis 7.4 and Valkey answer WAITAOF before the fsync of everysec. A tag that floats may be either.
 func TestDoubtsWAITAOF_OnlyKnownReleasesAreBelieved(t *testing.T) {
 	for image, believed := range map[string]bool{
-		"redis:7.2": true, "redis:7.2.6-alpine3.20": true, "redis:8": true, "docker.io/library/redis:8.0.2-bookworm": true,
-		"redis:10": true, "redis:7": false, "redis": false, "redis:latest": false, "redis:7.4.1": false, "redis:8.0-rc1": false,
+		"redis:7.2": true, "redis:7.2.6-alpine3.20": true, "redis:8": true,
+		"docker.io/library/redis:8.0.2-bookworm": true,
+		"redis:10":                               true, "redis:7": false, "redis": false, "redis:latest": false, "redis:7.4.1": false,
+		"redis:8.0-rc1":     false,
 		"redis:8@sha256:00": false, "redis:$TAG": false, "redis:7.0": false, "valkey/valkey:8": false, "valkey/valkey": false,
 		"keydb:8": false, "acme/redis:8": false, "": false,
 	} {
@@ -27,9 +29,9 @@ func TestLacksWAITAOF_BeforeRedis72(t *testing.T) {
 }
 
 func TestResolved_LinksToRun(t *testing.T) {
-	for path, want := range map[string]string{"/var/lock/x": "/run/lock/x", "/var/run/x": "/run/x", "/var/lock": "/run/lock",
-		"/var/run/": "/run", "/var/locks/x": "/var/locks/x", "/srv/var/run/x": "/srv/var/run/x", "/var/lib/var/run/x": "/var/lib/var/run/x",
-		"/var/run/var/run": "/run/var/run", "/": "/"} {
+	for path, want := range map[string]string{"/var/lock/x": "/run/lock/x", "/var/run/x": "/run/x",
+		"/var/lock": "/run/lock", "/var/run/": "/run", "/var/locks/x": "/var/locks/x", "/srv/var/run/x": "/srv/var/run/x",
+		"/var/lib/var/run/x": "/var/lib/var/run/x", "/var/run/var/run": "/run/var/run", "/": "/"} {
 		require.Equal(t, want, resolved(path), path)
 	}
 }

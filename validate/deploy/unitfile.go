@@ -116,8 +116,8 @@ func (u *unit) read(file, text string) error {
 }
 
 // resettable are keys of which an empty value removes all values so far: lists, and texts.
-var resettable = regexp.MustCompile(`^(?:Install|Mount|Manager)\.|^Service\.(?:Exec|Environment|SystemCall|Capability|` +
-	`Ambient|Supplementary|(?:User|Group|PIDFile|WorkingDirectory)$|\w+(?:Paths|Directories|Directory)$)`)
+var resettable = regexp.MustCompile(`^(?:Install|Mount|Manager)\.|^Service\.(?:Exec|Environment|SystemCall|` +
+	`Capability|Ambient|Supplementary|(?:User|Group|PIDFile|WorkingDirectory)$|\w+(?:Paths|Directories|Directory)$)`)
 
 // reset takes an empty value. Those of [Unit] add to what is there, and what becomes of any other is not documented.
 func (u *unit) reset(at settings.Place, key string) {
