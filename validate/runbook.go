@@ -149,7 +149,10 @@ func (a *Runner) candidates(answer *Answer) (all []Runbook) {
 			all = append(all, a.appendOnly("everysec"), a.appendOnly("always"))
 		} else if redis.AppendFsync != "always" {
 			all = append(all, a.setting("sync each lock", "each lock waits for an fsync", "appendfsync",
-				"always", func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
+				"always", func(r *settings.Redis) { r.AppendFsync = "always" }))
+			if a.Server.RunsRedis().DoubtsWAITAOF() == "" {
+				all = append(all, a.waitAOF())
+			}
 		}
 		all = append(all, a.sleep(), a.shorter(), a.guarded())
 	}

@@ -176,6 +176,12 @@ func TestRunbookCommandsReachTheServer(t *testing.T) {
 		{"many servers on one file", "redis.conf", "save 60 1", "once every server", "EMPTY"},
 		{"a container", "compose.yaml", fmt.Sprintf(compose, "redis", "    volumes: [data:/data]\nvolumes: {data: }"),
 			"docker compose exec locks redis-cli CONFIG", "EMPTY"},
+		{"a server that answers WAITAOF too early", "compose.yaml", fmt.Sprintf(compose, "valkey/valkey:8",
+			"    command: valkey-server --appendonly yes\n    volumes: [data:/data]\nvolumes: {data: }"),
+			"sync each lock", "WAITAOF"},
+		{"a server that answers WAITAOF in time", "compose.yaml", fmt.Sprintf(compose, "redis:8",
+			"    command: redis-server --appendonly yes\n    volumes: [data:/data]\nvolumes: {data: }"),
+			"WAITAOF after each SET", "EMPTY"},
 		{"a container without a volume", "compose.yaml", fmt.Sprintf(compose, "redis", ""), "it may begin EMPTY",
 			"- redis-cli"},
 	} {
