@@ -99,7 +99,9 @@ func (t *timeline) read(c keyCommand, p place) {
 	}
 	if h := t.current(p, c.time); h != nil {
 		h.show(c.Reply, c.time)
+		return
 	}
+	t.found(c, p)
 }
 
 // current returns the current ownership at a place, after it has ended an expired one.
@@ -144,7 +146,7 @@ func (t *timeline) setExpiry(i int, h *keyOwnership, now, d int64) {
 func (t *timeline) reply(c keyCommand, p place) {
 	if !c.Done {
 		if c.Effect == history.EffectSet {
-			t.refused(c, p)
+			t.found(c, p)
 		}
 		return
 	}

@@ -165,6 +165,22 @@ func TestKilledOwner_KeyIsExcused(t *testing.T) {
 	}
 }
 
+// A GET shows the key of a client that was killed before the reply to its SET: others must wait for its expiry.
+func TestKilledClient_KeyThatAGetShows_IsExcused(t *testing.T) {
+	for seen, violated := range map[string]bool{"t1": false, "t9": true} {
+		s := newStory()
+		s.attempt("c1", 0, 0, "")
+		for _, node := range []string{"n1", "n2", "n3"} {
+			s.command(5, "c1>"+node, history.Command{Name: "SET", Key: "k1", Token: "t1", Expiry: 1000 * ms,
+				Effect: history.EffectSet})
+			s.command(30, "c2>"+node, history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})(30, seen, true)
+		}
+		s.instant(10, "kill", "c1")
+		s.attempt("c2", 20, 1000, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), seen)
+	}
+}
+
 // A replaced key was there until the takeover, despite an unanswered delete.
 func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
 	s := newStory()

@@ -12,7 +12,8 @@ const catalogueFolder = "scenarios/"
 // by side.
 var catalogueOrder = []string{
 	// Healthy.
-	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "opposite-order",
+	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "waiter-crashes",
+	"opposite-order",
 	// Kleppmann's scenarios, and the answers.
 	"client-pause", "client-pause-fenced", "pause-after-check", "delayed-write", "clock-jump-forward",
 	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock",
@@ -43,7 +44,7 @@ var catalogueOrder = []string{
 	"extend-without-owner", "extend-on-minority", "extend-too-late", "extend-after-another",
 	"endless-extension", "late-extension",
 	"cancelled-release", "release-retried", "renewal-outlives-release", "quorum-erosion", "watchdog-cut-off",
-	"starved-watchdog", "single-instance-down",
+	"late-renewal", "renewal-answered-late", "starved-watchdog", "single-instance-down",
 	// Memory and operators.
 	"eviction", "out-of-memory", "flushall", "reaper", "maintenance-restart",
 	// Redis Cluster, and a guard against restarts.

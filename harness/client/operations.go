@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
@@ -133,6 +134,9 @@ func (t *thread) acquire(ctx context.Context, key string) (history.Type, error) 
 	if l, ok := lease.(locks.Contextual); ok {
 		t.watchLoss(held, l.Context())
 	}
+	if l, ok := lease.(locks.Renewing); ok && l.Renews() {
+		t.running.Go(func() { t.followRenewals(held, lease.Validity()) })
+	}
 	if l, ok := t.lock.(locks.Described); ok {
 		t.describing.Do(func() { t.send(Message{Lock: l.Describe()}) })
 	}
@@ -256,6 +260,22 @@ func (c *Client) watchLoss(held *heldLease, kept context.Context) {
 		case <-c.ctx.Done():
 		}
 	})
+}
+
+// followRenewals records an extension when a lease's known validity ends, if the lock has prolonged it meanwhile.
+func (c *Client) followRenewals(held *heldLease, left time.Duration) {
+	for ; left > 0; left = held.lease.Validity() {
+		end := c.clock.newTimer(left, nil)
+		select {
+		case <-end.C():
+		case <-c.ctx.Done():
+			return
+		}
+		if held.released.Load() || held.lost.Load() || held.lease.Validity() <= 0 {
+			return
+		}
+		c.believe(c.begin(held.event(history.OpExtend)), held.lease)
+	}
 }
 
 func (c *Client) recordLoss(held *heldLease, cause error) {

@@ -197,8 +197,9 @@ type Link interface {
 	Intercept(Intercept) (met func() Traffic, err error)
 	// LetGo delivers held messages and removes every intercept.
 	LetGo() (held int, err error)
-	// Observe calls f for each message that the link receives in either direction, before it goes on; nil ends that.
-	Observe(f func())
+	// Observe calls f for each message that the link receives in either direction, before it goes on; nil ends that. If f
+	// returns true, a command is held until LetGo.
+	Observe(f func() (hold bool))
 	// Count returns how many commands of a name, or with an effect (see Intercept), have
 	// reached the node and how many have been answered so far.
 	Count(command string) (received, answered int)

@@ -51,6 +51,11 @@ type Contextual interface {
 	Context() context.Context // nil: none
 }
 
+// Renewing is a lease that the lock may extend by itself. The client then reads its validity again when it ends.
+type Renewing interface {
+	Renews() bool
+}
+
 // Described is a lock whose first lease shows its abilities.
 type Described interface {
 	Describe() *Abilities

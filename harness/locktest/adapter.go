@@ -299,6 +299,9 @@ func (l *lease) Context() context.Context {
 	return nil
 }
 
+// Renews reports whether the lock prolongs the validity that the lease reports.
+func (l *lease) Renews() bool { return l.belief == ByLease && l.by.renews }
+
 func (l *lease) Release(ctx context.Context) error {
 	if err := l.Lease.Release(ctx); err != nil {
 		return withReason(ctx, err)

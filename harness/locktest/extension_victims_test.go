@@ -3,6 +3,8 @@ package locktest_test
 import (
 	"context"
 	"crypto/rand"
+	"sync"
+	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -49,6 +51,57 @@ type extended struct {
 	until      time.Time
 }
 
+// reporting renews its leases by itself, and they report the end of their validity.
+func reporting(env locktest.Env) (locktest.Lock, error) {
+	lock, err := extending(extendIfOwned)(env)
+	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		granted, err := lock.Acquire(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		l := &reported{extended: granted.(*extended)}
+		l.renewing, l.stop = context.WithCancel(env.Context())
+		go func() {
+			for {
+				select {
+				case <-l.renewing.Done():
+					return
+				case <-time.After(env.TTL / 3):
+					l.renew()
+				}
+			}
+		}()
+		return l, nil
+	}), err
+}
+
+type reported struct {
+	mu       sync.Mutex
+	extended *extended
+	renewing context.Context
+	stop     context.CancelFunc
+}
+
+func (l *reported) renew() {
+	asked, e := time.Now(), l.extended
+	if ours, err := e.by(l.renewing, e.client, e.key, e.token, e.ttl); err == nil && ours {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		e.counts(asked)
+	}
+}
+
+func (l *reported) Validity() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.extended.Validity()
+}
+
+func (l *reported) Release(ctx context.Context) error {
+	l.stop()
+	return l.extended.Release(ctx)
+}
+
 func (l *extended) counts(from time.Time) { l.until = from.Add(l.ttl * 98 / 100) }
 
 func (l *extended) Validity() time.Duration { return time.Until(l.until) }
@@ -71,4 +124,11 @@ func (l *extended) Extend(ctx context.Context) error {
 	}
 	l.counts(asked)
 	return nil
+}
+
+// A client relies on such a lease for as long as it reports, renewals included.
+func TestRun_LockRenewsAndReportsValidity_IsBelieved(t *testing.T) {
+	r := victim(t, "renews-and-reports")
+	r.failed(t, "TestVictims/renews-and-reports")
+	r.says(t, "believed for as long as the lease says", "--- PASS: TestVictims/renews-and-reports/release-by-plain-del")
 }

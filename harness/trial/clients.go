@@ -39,6 +39,7 @@ type member struct {
 	lastEventTime int64                  // the latest time of its events
 	failed        error                  // the client itself failed, not the lock
 	hung          bool                   // an operation did not return after its caller had given up
+	beforeResume  func() error           // nil: nothing
 }
 
 func newClientGroup(c client.Host, record func(history.Event)) *clientGroup {
@@ -219,7 +220,23 @@ func (c *clientGroup) act(name string, do func(client.Worker) error) error {
 func (c *clientGroup) Pause(name string) error { return c.act(name, client.Worker.Pause) }
 
 // Resume continues a paused client.
-func (c *clientGroup) Resume(name string) error { return c.act(name, client.Worker.Resume) }
+func (c *clientGroup) Resume(name string) error {
+	m, err := c.running(name)
+	if err != nil {
+		return err
+	}
+	if m.beforeResume != nil {
+		err = m.beforeResume()
+	}
+	return errors.Join(err, m.worker.Resume())
+}
+
+// beforeResume sets what to do when a client is about to resume.
+func (c *clientGroup) beforeResume(name string, do func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members[name].beforeResume = do
+}
 
 // Kill ends a client without a chance to clean up.
 func (c *clientGroup) Kill(name string) error {

@@ -2,11 +2,14 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
 
@@ -30,7 +33,9 @@ func (r *run) arm(s scenarios.Step) error {
 }
 
 // interrupted runs an operation up to the message, counted from 1, that its client sends or receives. There the client
-// stops, and the fault begins. If the operation has fewer messages, the trial shows nothing.
+// stops, and the fault begins. A command of a client that is to resume leaves only then: so a process that stops just
+// before it sends is tested too, and one that reads its timeout before its reply hides nothing of it. If the operation
+// has fewer messages, the trial shows nothing.
 func (r *run) interrupted(ctx context.Context, name string, s scenarios.Step,
 	send func() (<-chan client.Message, error)) error {
 	delete(r.armed, name)
@@ -38,20 +43,21 @@ func (r *run) interrupted(ctx context.Context, name string, s scenarios.Step,
 	reached, messages := make(chan struct{}), 0
 	var counting sync.Mutex
 	var stopErr error
-	observe := func(f func()) {
-		for _, node := range r.plan.Servers() {
-			if l := r.cluster.Link(name, node); l != nil {
-				l.Observe(f)
-			}
+	links := r.linksOf(name)
+	observe := func(f func() bool) {
+		for _, l := range links {
+			l.Observe(f)
 		}
 	}
-	observe(func() {
+	observe(func() (hold bool) {
 		counting.Lock()
 		defer counting.Unlock()
-		if messages++; messages == r.plan.Job.Changes.Message {
-			stopErr = r.clients.Pause(name)
-			close(reached)
+		if messages++; messages != r.plan.Job.Changes.Message {
+			return false
 		}
+		stopErr = r.clients.Pause(name)
+		close(reached)
+		return s.Fault().EndedBy == nemesis.Resume
 	})
 	defer observe(nil)
 	done, err := send()
@@ -69,5 +75,23 @@ func (r *run) interrupted(ctx context.Context, name string, s scenarios.Step,
 	if stopErr != nil {
 		return stopErr
 	}
+	r.clients.beforeResume(name, func() error {
+		var errs []error
+		for _, l := range links {
+			_, err := l.LetGo()
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
 	return r.applyStep(ctx, s)
+}
+
+// linksOf are a client's links to the servers.
+func (r *run) linksOf(name string) (links []cluster.Link) {
+	for _, node := range r.plan.Servers() {
+		if l := r.cluster.Link(name, node); l != nil {
+			links = append(links, l)
+		}
+	}
+	return links
 }

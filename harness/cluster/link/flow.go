@@ -99,7 +99,7 @@ func (f *flow) receive(data []byte) {
 		f.partial = f.partial[len(v.data):]
 		f.messages++
 		if observe := f.conn.link.observer; observe != nil {
-			observe()
+			m.held = observe() && f.direction == toNode
 		}
 		if f.direction == toNode {
 			f.send(m)

@@ -53,8 +53,8 @@ type Link struct {
 	serial     int64
 	counts     map[string]*count
 	closed     bool
-	idle       *sync.Cond // open became empty
-	observer   func()     // called for each message
+	idle       *sync.Cond         // open became empty
+	observer   func() (hold bool) // called for each message
 }
 
 var _ cluster.Link = (*Link)(nil)
@@ -113,8 +113,8 @@ func (l *Link) inOrder() []*connection {
 	return slices.SortedFunc(maps.Keys(l.open), func(a, b *connection) int { return a.number - b.number })
 }
 
-// Observe sets the function that is called for each message.
-func (l *Link) Observe(f func()) {
+// Observe sets the function that is called for each message, and decides whether a command is held.
+func (l *Link) Observe(f func() (hold bool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.observer = f
