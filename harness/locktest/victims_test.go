@@ -292,7 +292,7 @@ func TestVictims(t *testing.T) {
 			locktest.LeavesBehind("example.org/lockproof/harness/locktest_test")),
 		"leaks":              with(renewing(false), few),
 		"renews":             with(renewing(true), few),
-		"renews-and-reports": with(reporting, on("release-by-plain-del")),
+		"renews-and-reports": with(reporting, on("delayed-write", "client-wall-clock", "late-renewal")),
 		"plain-del":          with(onOne(rand.Text, plain), safety),
 		"extends-if-owned":   with(extending(extendIfOwned), on("extend-without-owner")),
 		"extends-by-set-xx":  with(extending(extendBySetXX), on("extend-without-owner")),
