@@ -57,8 +57,8 @@ func (u unanswered) deleted(h *keyOwnership) (keyCommand, bool) {
 // found infers from a refused SET or from a GET which client has the key, if no owner is known: one that was killed
 // before the reply to its SET or extension, or whose command a link held up for a TTL, or whose SET a paused node
 // executed too late. It can neither delete its key nor learn of it, so others must wait for the key to expire. A client
-// that lives on and waits learns of its key, or that no reply came, and must delete it itself. If an owner is known, the
-// refusal shows that its key is still there, despite a delete without a reply.
+// that lives on and waits learns of its key, or that no reply came, and must delete it itself. If an owner is known,
+// the refusal shows that its key is still there, despite a delete without a reply.
 func (t *timeline) found(refusal keyCommand, p place) {
 	if refusal.Failed() {
 		return
