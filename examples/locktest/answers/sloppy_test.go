@@ -43,5 +43,5 @@ func TestSloppy(t *testing.T) {
 		"lost-reply",
 		"resent-set", "take-retried", "late-set", "cancelled-acquire", "short-ttl", "release-by-get-then-del",
 		"cancelled-release",
-		"watchdog-cut-off", "endless-extension"})
+		"watchdog-cut-off", "endless-extension", "stopped-in-release", "late-renewal", "renewal-answered-late"})
 }
