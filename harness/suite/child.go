@@ -33,6 +33,7 @@ type response struct {
 	Trial      *Result          `json:"done,omitempty"`
 	Events     []history.Event  `json:"events,omitempty"` // the trial's, if requested
 	Abilities  *locks.Abilities `json:"shown,omitempty"`  // by the lock, in this trial
+	PastLast   bool             `json:"past_last,omitempty"`
 	Progress   *trial.Position  `json:"progress,omitempty"`
 	Stuck      string           `json:"stuck,omitempty"` // why the trial makes no progress, if known
 	FinalError string           `json:"last,omitempty"`
@@ -126,7 +127,7 @@ func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) 
 				return Result{}, c.waitExit("")
 			case r.Trial != nil:
 				c.crash.endTrial()
-				r.Trial.Events, r.Trial.Abilities = r.Events, r.Abilities
+				r.Trial.Events, r.Trial.Abilities, r.Trial.pastLast = r.Events, r.Abilities, r.PastLast
 				return *r.Trial, nil
 			case r.FinalError != "":
 				return Result{}, c.waitExit(r.FinalError)

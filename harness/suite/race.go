@@ -61,7 +61,7 @@ func (t task) settled(ctx context.Context, run runTask) Result {
 		plan.Job.Changes.Waits = &waits
 		again := t
 		again.Plan, again.Root = &plan, root
-		return run(ctx, again)
+		return again.run(ctx, run)
 	}
 	answer, waits := settle(done, func(waits []interleave.Wait) Result { return with(waits, "") })
 	if waits == nil || t.Root == "" {

@@ -53,6 +53,8 @@ type Result struct {
 	Attempts int `json:"attempts,omitempty"`
 	// History is its file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`
+	// pastLast: the operation that it interrupts has fewer messages than its plan says.
+	pastLast bool
 	// Message is the message at which a fault with EachMessage began, counted from 1; 0: the trial has none.
 	Message int `json:"message,omitempty"`
 	// Waits are the injected waits of goroutines in a library's source, of a trial with a violation.

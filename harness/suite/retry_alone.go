@@ -27,7 +27,7 @@ func retryAlone(ctx context.Context, o Options, run runTask, t task, first Resul
 	last = first
 	for needsRetry = true; needsRetry && ctx.Err() == nil; needsRetry = last.needsRetry(o) {
 		t.Result.Attempts = last.Attempts
-		next := run(ctx, t)
+		next := t.run(ctx, run)
 		next.Elapsed += last.Elapsed
 		last = next
 	}

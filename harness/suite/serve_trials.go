@@ -41,7 +41,8 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		} else {
 			done.Failure = err.Error()
 		}
-		if err := s.send(response{Trial: &done, Events: done.Events, Abilities: done.Abilities}); err != nil {
+		answer := response{Trial: &done, Events: done.Events, Abilities: done.Abilities, PastLast: done.pastLast}
+		if err := s.send(answer); err != nil {
 			return err
 		}
 	}

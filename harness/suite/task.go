@@ -61,10 +61,13 @@ func (t task) numbered(number int) task {
 	return t
 }
 
-// run runs a task unless its result is already failed or skipped.
+// run runs a task unless its result is already failed or skipped: once for each message that its plan asks for.
 func (t task) run(ctx context.Context, run runTask) Result {
-	if t.Result.Failure != "" || t.Result.Skipped != "" {
+	switch {
+	case t.Result.Failure != "" || t.Result.Skipped != "":
 		return t.Result
+	case t.Plan.EachMessage() && t.Plan.Job.Changes.Message == 0:
+		return t.runEachMessage(ctx, run)
 	}
 	return run(ctx, t)
 }
@@ -99,8 +102,8 @@ func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, no
 	return &runner{kind: kind, maker: maker, run: trial.Run}, nil
 }
 
-// runTask runs a trial, once for each message that its plan asks for.
-func (r *runner) runTask(ctx context.Context, t task) Result {
+// runTask runs a trial, judges it, and keeps its history if worthKeeping.
+func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 	if on := t.Plan.Cluster; on.Name != r.kind.Name { // the reference of a lock's class, in virtual time
 		other, err := newRunner(ctx, on, t.Plan.Choice, nil)
 		if err != nil {
@@ -109,15 +112,6 @@ func (r *runner) runTask(ctx context.Context, t task) Result {
 		}
 		return other.runTask(ctx, t)
 	}
-	if t.Plan.EachMessage() && t.Plan.Job.Changes.Message == 0 {
-		return runEachMessage(ctx, t, r.runOnce)
-	}
-	result, _ := r.runOnce(ctx, t)
-	return result
-}
-
-// runOnce runs a trial once, judges it, and keeps its history if worthKeeping. pastLast: its message does not exist.
-func (r *runner) runOnce(ctx context.Context, t task) (result Result, pastLast bool) {
 	began := time.Now()
 	defer func() { result.Elapsed = time.Since(began) }()
 	result = t.Result
@@ -125,7 +119,7 @@ func (r *runner) runOnce(ctx context.Context, t task) (result Result, pastLast b
 	journal, err := trial.NewJournal(trial.JournalOptions{Root: t.Root, Path: t.Path, Virtual: !r.kind.RealTime()})
 	if err != nil {
 		result.Failure = err.Error()
-		return result, false
+		return result
 	}
 	if r.watch != nil {
 		r.watch(journal)
@@ -133,6 +127,7 @@ func (r *runner) runOnce(ctx context.Context, t task) (result Result, pastLast b
 	}
 	observed, err := r.run(ctx, t.Plan, r.maker, result.Trial, result.Seed, journal)
 	result.Server, result.Abilities, result.Waits = observed.Server, observed.Lock, observed.Waits
+	result.pastLast = observed.PastLastMessage
 	endErr := journal.End()
 	result.Simulated = time.Duration(journal.Position().Time)
 	switch refusal, refused := errors.AsType[*locks.Error](err); {
@@ -159,5 +154,5 @@ func (r *runner) runOnce(ctx context.Context, t task) (result Result, pastLast b
 	if err = cmp.Or(endErr, eventsErr, err); err != nil && result.Failure == "" {
 		result.Failure = err.Error()
 	}
-	return result, observed.PastLastMessage
+	return result
 }
