@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,4 +41,42 @@ func words(text string) string {
 		return text
 	}
 	return `\A` + strings.ReplaceAll(regexp.QuoteMeta(text), `\.\.\.`, `.*?`) + `\z`
+}
+
+var (
+	expectRow = regexp.MustCompile(`(?m)^\| [^|]*/answers/(\w+_test\.go)\)\) \| (\d+) \| ([^|]*) \| (\d+) \|$`)
+	inCode    = regexp.MustCompile("`([a-z-]+)`")
+	andMore   = regexp.MustCompile(`and (\d+) more`)
+)
+
+// TestTheTableOfWhatToExpect_IsThatOfTheExamples compares docs/expect.md with the same answers.
+func TestTheTableOfWhatToExpect_IsThatOfTheExamples(t *testing.T) {
+	page, err := os.ReadFile("../../docs/expect.md")
+	require.NoError(t, err)
+	rows := expectRow.FindAllStringSubmatch(string(page), -1)
+	require.Len(t, rows, 5)
+	for _, row := range rows {
+		code, err := os.ReadFile("../../examples/locktest/answers/" + row[1])
+		require.NoError(t, err)
+		name := regexp.MustCompile(`func (Test\w+)`).FindStringSubmatch(string(code))[1]
+		answer, err := os.ReadFile("../../examples/locktest/answers/testdata/" + name + ".txt")
+		require.NoError(t, err)
+		count := func(kind, text string) string {
+			return regexp.MustCompile(`(?m)^  ` + kind + ` +(\d+)`).FindStringSubmatch(text)[1]
+		}
+		require.Equal(t, count("holds", string(answer)), row[2], name)
+		require.Equal(t, count("limit", string(answer)), row[4], name)
+		bugs, _, _ := strings.Cut(string(answer)[strings.Index(string(answer), "\n  bug"):], "\n  limit")
+		named := inCode.FindAllStringSubmatch(row[3], -1)
+		for _, bug := range named {
+			require.Regexp(t, `[\s]`+bug[1]+`[,\s]`, bugs, name)
+		}
+		more := "0"
+		if m := andMore.FindStringSubmatch(row[3]); m != nil {
+			more = m[1]
+		}
+		others, err := strconv.Atoi(more)
+		require.NoError(t, err)
+		require.Equal(t, count("bug", string(answer)), strconv.Itoa(len(named)+others), name)
+	}
 }
