@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,16 +9,13 @@ import (
 
 // Redis 7.4 and Valkey answer WAITAOF before the fsync of everysec. A tag that floats may be either.
 func TestDoubtsWAITAOF_OnlyKnownReleasesAreBelieved(t *testing.T) {
-	for image, believed := range map[string]bool{
-		"redis:7.2": true, "redis:7.2.6-alpine3.20": true, "redis:8": true,
-		"docker.io/library/redis:8.0.2-bookworm": true,
-		"redis:10":                               true, "redis:7": false, "redis": false, "redis:latest": false, "redis:7.4.1": false,
-		"redis:8.0-rc1":     false,
-		"redis:8@sha256:00": false, "redis:$TAG": false, "redis:7.0": false, "valkey/valkey:8": false, "valkey/valkey": false,
-		"keydb:8": false, "acme/redis:8": false, "": false,
-	} {
+	believed := []string{"redis:7.2", "redis:7.2.6-alpine3.20", "redis:8", "docker.io/library/redis:8.0.2-bookworm",
+		"redis:10"}
+	doubted := []string{"redis:7", "redis", "redis:latest", "redis:7.4.1", "redis:8.0-rc1", "redis:8@sha256:00",
+		"redis:$TAG", "redis:7.0", "valkey/valkey:8", "valkey/valkey", "keydb:8", "acme/redis:8", ""}
+	for _, image := range append(believed, doubted...) {
 		s := &Server{Software: imageSoftware(image)}
-		require.Equal(t, believed, s.DoubtsWAITAOF() == "", "%s: %s", image, s.DoubtsWAITAOF())
+		require.Equal(t, slices.Contains(believed, image), s.DoubtsWAITAOF() == "", "%s: %s", image, s.DoubtsWAITAOF())
 	}
 }
 
