@@ -232,7 +232,8 @@ func TestRun_LockOnOneServer_RunsOneServerScenarios(t *testing.T) {
 		locktest.Expect("drift-within-margin", locktest.Violated)) // it has no drift margin
 	for name, failing := range map[string][]string{
 		"plain-del": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
-			"shared-lock-object", "slow-acquire", "pause-in-acquire", "stopped-in-acquire", "drift-within-margin", "short-ttl"},
+			"shared-lock-object", "slow-acquire", "pause-in-acquire", "stopped-in-acquire", "stopped-in-release",
+			"drift-within-margin", "short-ttl"},
 		"on-one-from-return": {"slow-acquire", "pause-in-acquire", "stopped-in-acquire", "drift-within-margin", "short-ttl"},
 	} {
 		t.Run(name, func(t *testing.T) { victim(t, name).failed(t, "TestVictims/"+name, failing...) })
