@@ -187,8 +187,10 @@ func TestAdvise_UnitWithNoExecPaths_SleepRuns(t *testing.T) {
 		}
 	}
 	require.Equal(t, []Verdict{Safe, Safe, Safe}, verdicts(judged(t, read(closed+line+"\n"))), line)
+	require.Equal(t, []Verdict{Safe, Safe, Safe}, verdicts(judged(t, read(closed+strings.Replace(line, "+", "", 1)+"\n"))),
+		"a sleep that cannot run fails the start, so that no server is there too early")
 	require.Equal(t, []Verdict{Inconclusive, Inconclusive, Inconclusive},
-		verdicts(judged(t, read(closed+strings.Replace(line, "+", "", 1)+"\n"))), line)
+		verdicts(judged(t, read(closed+strings.Replace(line, "+", "-", 1)+"\n"))), "a start that goes on without its sleep")
 }
 
 // Advise judges the server again with each change, and leaves out changes that do not help.
