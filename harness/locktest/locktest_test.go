@@ -296,6 +296,13 @@ func TestRun_ExtensionOfAnotherClientsKey_IsABug(t *testing.T) {
 	r.says(t, "mutual-exclusion: violated, and kept by the reference of its class")
 }
 
+// Go ends a process in which a trial in virtual time uses the channel of an earlier one: a new process runs it.
+func TestRun_LibraryKeepsAChannel_FailsNoTrial(t *testing.T) {
+	r := victim(t, "keeps-a-channel")
+	r.failed(t, "TestVictims/keeps-a-channel")
+	r.says(t, "--- PASS: TestVictims/keeps-a-channel/stopped-in-acquire")
+}
+
 // A client on another client's connections is not affected by its own faults.
 func TestRun_ClientsShareAPool_Fails(t *testing.T) {
 	r := victim(t, "shares-a-pool")

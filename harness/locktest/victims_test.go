@@ -296,6 +296,7 @@ func TestVictims(t *testing.T) {
 		"plain-del":          with(onOne(rand.Text, plain), safety),
 		"extends-if-owned":   with(extending(extendIfOwned), on("extend-without-owner")),
 		"extends-by-set-xx":  with(extending(extendBySetXX), on("extend-without-owner")),
+		"keeps-a-channel":    with(keepingChannel, safety, on("late-release", "stopped-in-acquire")),
 		"shares-a-pool":      with(sharing(&sync.Once{}), on("holder-crashes")),
 		"on-one-from-return": with(oneServer, safety, locktest.Believes(locktest.FromReturn)),
 		"explored": with(deletingAll, safety, on("restart-without-persistence"),
