@@ -33,3 +33,23 @@ func TestResolved_LinksToRun(t *testing.T) {
 		require.Equal(t, want, resolved(path), path)
 	}
 }
+
+// A takeover is as good as the replica that it promotes, which may be any.
+func TestDoubtsWAITAOF_OfATakeover_NeedsEveryReplicaKnown(t *testing.T) {
+	known, old := &Server{Software: Software{"Redis", "8"}}, &Server{Name: "r2", Software: Software{"Redis", "7.4.1"}}
+	for _, c := range []struct {
+		followers []*Server
+		doubt     string
+	}{
+		{nil, "which servers the replicas are is not known"},
+		{[]*Server{known}, ""},
+		{[]*Server{known, old}, "r2: Redis 7.4.1 answers WAITAOF before the fsync"},
+	} {
+		f := &Failover{Followers: c.followers}
+		if c.doubt == "" {
+			require.Empty(t, f.DoubtsWAITAOF())
+			continue
+		}
+		require.Contains(t, f.DoubtsWAITAOF(), c.doubt)
+	}
+}
