@@ -121,8 +121,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.ids["c1"]++
 			s.grant("c1", 9, 10, 0)
 		}, "unfinished: the history has only 2 of c1's first 3 operations"},
-		{"cut short", func(s *story) { s.cut = true }, "unfinished: the history has no end line, and stops " +
-			"at 0.010 s"},
+		{"cut short", func(s *story) { s.cut = true }, "unfinished: the history has no end line, and stops at 0.010 s"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

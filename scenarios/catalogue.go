@@ -12,8 +12,7 @@ const catalogueFolder = "scenarios/"
 // by side.
 var catalogueOrder = []string{
 	// Healthy.
-	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "waiter-crashes",
-	"opposite-order",
+	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "waiter-crashes", "opposite-order",
 	// Kleppmann's scenarios, and the answers.
 	"client-pause", "client-pause-fenced", "pause-after-check", "delayed-write", "clock-jump-forward",
 	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock",

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"example.org/lockproof/harness/locks"
@@ -21,7 +20,7 @@ func (r *run) detectAbilities(ctx context.Context, k locks.Kind) error {
 		return err
 	}
 	found.Servers = cmp.Or(r.nodes, found.Servers)
-	if found.Renews && !found.Watches && strings.HasSuffix(found.Belief, defaultSuffix) {
+	if found.Renews && !found.Watches && found.Belief == undeclared() {
 		found.Belief = UntilReleased.description() + renewsSuffix
 		found.Notices = append(found.Notices,
 			"the lock renews its key by itself, but declares no belief: add Believes(locktest.UntilReleased), or give "+

@@ -180,7 +180,7 @@ func (a *adapter) beliefText(l Lease) string {
 	case a.renews && !endsContext(l):
 		return text + renewsSuffix
 	case !endsContext(l):
-		return text + defaultSuffix
+		return undeclared()
 	}
 	return text
 }

@@ -40,7 +40,7 @@ func (r *run) open(o alternative) bool {
 	if o.ttl > 0 {
 		return r.ttl == 0
 	}
-	return r.abilities.Belief == FromReturn.description()+defaultSuffix
+	return r.abilities.Belief == undeclared()
 }
 
 // compareAlternatives runs a row again under the assumptions that may change its answer, and records the changes.

@@ -44,6 +44,9 @@ const (
 	contextSuffix  = " or until the lease's context ends"
 )
 
+// undeclared is the text of the belief in a lock that declares nothing and does not renew itself.
+func undeclared() string { return FromReturn.description() + defaultSuffix }
+
 // end is on the client's clock; not for ByLease.
 func (b Belief) end(called, returned, ttl time.Duration) time.Duration {
 	switch b {
