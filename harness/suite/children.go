@@ -44,7 +44,7 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return nil, err
 	}
 	sweep(ctx)
-	return runAll(ctx, jobs, o, c.runTask(o.parallel()), observe)
+	return runAll(ctx, jobs, o, c.attempts(o.parallel()), observe)
 }
 
 // Close ends the idle children. No suite may be running.
@@ -57,9 +57,9 @@ func (c *Children) Close() {
 	c.idle = nil
 }
 
-// runTask runs trials in children, parallel at a time. A trial that fails because of an earlier trial's leftovers in
-// its child runs again in a new one.
-func (c *Children) runTask(parallel int) runTask {
+// attempts makes attempts in children, for a suite with so many at a time. A trial that fails because of an earlier
+// trial's leftovers in its child runs again in a new one.
+func (c *Children) attempts(parallel int) attempt {
 	return func(ctx context.Context, t task) Result {
 		began := time.Now()
 		failed := t.Result
@@ -137,7 +137,7 @@ func (c *Children) release(free *child, lock locks.Kind, after Result) {
 // Pool runs single trials in virtual time, in children.
 type Pool struct {
 	options Options
-	run     runTask
+	once    attempt
 	slots   chan struct{} // one for each running trial
 }
 
@@ -147,7 +147,7 @@ func (c *Children) Pool(o Options) (*Pool, error) {
 	if _, err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &Pool{o, c.runTask(o.parallel()), make(chan struct{}, o.parallel())}, nil
+	return &Pool{o, c.attempts(o.parallel()), make(chan struct{}, o.parallel())}, nil
 }
 
 // Size is the number of trials that run at a time.
@@ -159,10 +159,10 @@ func (p *Pool) Try(ctx context.Context, job Job, seed uint64) Result {
 }
 
 func (p *Pool) try(ctx context.Context, job Job, seed uint64,
-	do func(task, context.Context, runTask) Result) Result {
+	do func(task, context.Context, attempt) Result) Result {
 	p.slots <- struct{}{}
 	defer func() { <-p.slots }()
 	o := p.options
 	o.Seed = seed
-	return do(o.rowTask(job).numbered(0), ctx, p.run)
+	return do(o.rowTask(job).numbered(0), ctx, p.once)
 }

@@ -7,13 +7,13 @@ import (
 
 // runEachMessage runs a trial once for each message of the operation that its plan interrupts. The first trial with a
 // violation, or without results, is the answer. Otherwise a property holds only if it holds at each message.
-func (t task) runEachMessage(ctx context.Context, run runTask) (shown Result) {
+func (t task) runEachMessage(ctx context.Context, once attempt) (shown Result) {
 	began, attempts, plan, chosen := time.Now(), t.Result.Attempts, *t.Plan, 0
 	t.Plan = &plan
 	defer func() { shown.Message, shown.Attempts, shown.Elapsed = chosen, attempts+1, time.Since(began) }()
 	for message := 1; ; message++ {
 		plan.Job.Changes.Message = message
-		result := run(ctx, t)
+		result := once(ctx, t)
 		switch decides := result.decides() || ctx.Err() != nil; {
 		case decides, chosen == 0, !result.pastLast && result.isInconclusive() && !shown.isInconclusive():
 			if shown, chosen = result, message; decides || result.pastLast {
@@ -21,7 +21,7 @@ func (t task) runEachMessage(ctx context.Context, run runTask) (shown Result) {
 			}
 		case result.pastLast: // its history has replaced the one of the answer
 			plan.Job.Changes.Message = chosen
-			again := run(ctx, t)
+			again := once(ctx, t)
 			if shown.isInconclusive() && !again.decides() { // in real time it may differ
 				shown.History = again.History
 				return shown

@@ -51,8 +51,8 @@ const raceTrials = 100
 
 // settled runs a task. If goroutines of a library were made to wait, other waits decide the result: see settle. A trial
 // that replaces the first one runs once more, so that its history replaces the first one's.
-func (t task) settled(ctx context.Context, run runTask) Result {
-	done := t.run(ctx, run)
+func (t task) settled(ctx context.Context, once attempt) Result {
+	done := t.run(ctx, once)
 	if len(done.Waits) == 0 || t.Plan.Job.Changes.Waits != nil {
 		return done
 	}
@@ -61,7 +61,7 @@ func (t task) settled(ctx context.Context, run runTask) Result {
 		plan.Job.Changes.Waits = &waits
 		again := t
 		again.Plan, again.Root = &plan, root
-		return again.run(ctx, run)
+		return again.run(ctx, once)
 	}
 	answer, waits := settle(done, func(waits []interleave.Wait) Result { return with(waits, "") })
 	if waits == nil || t.Root == "" {

@@ -22,11 +22,11 @@ import (
 // reference runs a row with a reference, beside the trial of a lock under test.
 type reference func(Job) Result
 
-func (o Options) reference(ctx context.Context, run runTask, seed uint64) reference {
+func (o Options) reference(ctx context.Context, once attempt, seed uint64) reference {
 	o = Options{Cluster: Virtual, Seed: seed, TTL: o.TTL}
 	return func(j Job) Result {
 		j.AllowBetter = true
-		return o.runFirst(ctx, j, run)
+		return o.runFirst(ctx, j, once)
 	}
 }
 

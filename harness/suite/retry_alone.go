@@ -23,11 +23,11 @@ func (t Result) needsRetry(o Options) bool {
 }
 
 // retryAlone repeats a trial until it proves something or the retries are used up.
-func retryAlone(ctx context.Context, o Options, run runTask, t task, first Result) (last Result, needsRetry bool) {
+func retryAlone(ctx context.Context, o Options, once attempt, t task, first Result) (last Result, needsRetry bool) {
 	last = first
 	for needsRetry = true; needsRetry && ctx.Err() == nil; needsRetry = last.needsRetry(o) {
 		t.Result.Attempts = last.Attempts
-		next := t.run(ctx, run)
+		next := t.run(ctx, once)
 		next.Elapsed += last.Elapsed
 		last = next
 	}

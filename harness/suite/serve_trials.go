@@ -36,8 +36,8 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 	for r := range s.requests {
 		seedRandomness(r.Task.Result.Seed)
 		done := r.Task.Result
-		if here, err := s.runner(r.ctx, r.Task); err == nil {
-			done = here.runTask(r.ctx, *r.Task)
+		if here, err := s.prepare(r.ctx, r.Task); err == nil {
+			done = here.attempt(r.ctx, *r.Task)
 		} else {
 			done.Failure = err.Error()
 		}
@@ -57,8 +57,8 @@ type server struct {
 	out *json.Encoder
 }
 
-// runner makes a runner for a task, whose plan comes from another process.
-func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
+// prepare readies this process for a task, whose plan comes from another process.
+func (s *server) prepare(ctx context.Context, t *task) (*inProcess, error) {
 	kind, err := cluster.Find(t.Result.Cluster)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
 	if err := t.Plan.Resolve(kind); err != nil {
 		return nil, err
 	}
-	r, err := newRunner(ctx, kind, t.Plan.Choice, nil)
+	r, err := newInProcess(ctx, kind, t.Plan.Choice, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,11 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 		return nil, err
 	}
 	sweep(ctx)
-	r, err := newRunner(ctx, kind, o.choice(), o.Notices)
+	r, err := newInProcess(ctx, kind, o.choice(), o.Notices)
 	if err != nil {
 		return nil, err
 	}
-	trials, err := runAll(ctx, jobs, o, r.runTask, observe)
+	trials, err := runAll(ctx, jobs, o, r.attempt, observe)
 	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.clusterLost })
 	if closeErr := r.maker.Close(); closeErr != nil && len(trials) > 0 && !lost { // a lost cluster was reported
 		// The trials are judged: a later failure must not prevent their report.
@@ -50,11 +50,11 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 
 // conclude adds the comparison with the reference of the lock's class, if the trial proves something, and the command
 // that repeats it.
-func (t *Result) conclude(ctx context.Context, o Options, j Job, run runTask, needsRetry bool) {
+func (t *Result) conclude(ctx context.Context, o Options, j Job, once attempt, needsRetry bool) {
 	if needsRetry {
 		t.undecideViolations()
 	} else {
-		t.compareWithClass(j, o.reference(ctx, run, t.Seed))
+		t.compareWithClass(j, o.reference(ctx, once, t.Seed))
 	}
 	if standing, _ := t.Standing(); standing != AsExpected && standing != Skipped {
 		t.Repeat = o.repeat(j, t.Seed)
@@ -63,7 +63,7 @@ func (t *Result) conclude(ctx context.Context, o Options, j Job, run runTask, ne
 
 // runAll distributes the trials over o.parallel() goroutines. Trials that need a retry run again alone, after all
 // others.
-func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe func(Result)) ([]Result, error) {
+func runAll(ctx context.Context, jobs []Job, o Options, once attempt, observe func(Result)) ([]Result, error) {
 	tasks, err := o.tasks(jobs)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 		return begun - 1, true
 	}
 	end := func(i int, needsRetry bool) {
-		results[i].conclude(ctx, o, jobs[tasks[i].row], run, needsRetry)
+		results[i].conclude(ctx, o, jobs[tasks[i].row], once, needsRetry)
 		mu.Lock()
 		defer mu.Unlock()
 		done[i], lost = true, lost || results[i].clusterLost
@@ -96,7 +96,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 	for range o.parallel() {
 		wg.Go(func() {
 			for i, more := next(); more; i, more = next() {
-				results[i] = tasks[i].settled(ctx, run)
+				results[i] = tasks[i].settled(ctx, once)
 				if retry := results[i].needsRetry(o); !retry || ctx.Err() != nil {
 					end(i, retry)
 					continue
@@ -111,7 +111,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 	for _, i := range stalled {
 		retry := true
 		if !lost {
-			results[i], retry = retryAlone(ctx, o, run, tasks[i], results[i])
+			results[i], retry = retryAlone(ctx, o, once, tasks[i], results[i])
 		}
 		end(i, retry)
 	}

@@ -74,8 +74,8 @@ func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe fu
 	if err != nil {
 		panic(err)
 	}
-	r := &runner{kind: kind, run: run}
-	trials, err := runAll(ctx, jobs, o, r.runTask, observe)
+	r := &inProcess{kind: kind, run: run}
+	trials, err := runAll(ctx, jobs, o, r.attempt, observe)
 	if err != nil {
 		panic(err)
 	}

@@ -32,8 +32,8 @@ type task struct {
 	Events bool `json:"events"`
 }
 
-// runTask runs a task in this process or in a child.
-type runTask func(context.Context, task) Result
+// attempt runs a task once, in this process or in a child.
+type attempt func(context.Context, task) Result
 
 // rowTask plans the trials of a row. Its Result may already be failed or skipped.
 func (o Options) rowTask(j Job) task {
@@ -62,23 +62,23 @@ func (t task) numbered(number int) task {
 }
 
 // run runs a task unless its result is already failed or skipped: once for each message that its plan asks for.
-func (t task) run(ctx context.Context, run runTask) Result {
+func (t task) run(ctx context.Context, once attempt) Result {
 	switch {
 	case t.Result.Failure != "" || t.Result.Skipped != "":
 		return t.Result
 	case t.Plan.EachMessage() && t.Plan.Job.Changes.Message == 0:
-		return t.runEachMessage(ctx, run)
+		return t.runEachMessage(ctx, once)
 	}
-	return run(ctx, t)
+	return once(ctx, t)
 }
 
 // runFirst runs the first trial of a row.
-func (o Options) runFirst(ctx context.Context, j Job, run runTask) Result {
-	return o.rowTask(j).numbered(0).run(ctx, run)
+func (o Options) runFirst(ctx context.Context, j Job, once attempt) Result {
+	return o.rowTask(j).numbered(0).run(ctx, once)
 }
 
-// runner runs tasks in this process, on clusters of one kind.
-type runner struct {
+// inProcess makes attempts in this process, on clusters of one kind.
+type inProcess struct {
 	kind  cluster.Kind
 	maker cluster.Maker
 	// run is trial.Run, or a test's stand-in.
@@ -87,8 +87,8 @@ type runner struct {
 	watch func(*trial.Journal)
 }
 
-// newRunner opens the kind's maker of clusters.
-func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, notices io.Writer) (*runner, error) {
+// newInProcess opens the kind's maker of clusters.
+func newInProcess(ctx context.Context, kind cluster.Kind, choice cluster.Choice, notices io.Writer) (*inProcess, error) {
 	if notices == nil {
 		notices = io.Discard
 	}
@@ -99,18 +99,18 @@ func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, no
 	if err != nil {
 		return nil, err
 	}
-	return &runner{kind: kind, maker: maker, run: trial.Run}, nil
+	return &inProcess{kind: kind, maker: maker, run: trial.Run}, nil
 }
 
-// runTask runs a trial, judges it, and keeps its history if worthKeeping.
-func (r *runner) runTask(ctx context.Context, t task) (result Result) {
+// attempt runs a trial, judges it, and keeps its history if worthKeeping.
+func (r *inProcess) attempt(ctx context.Context, t task) (result Result) {
 	if on := t.Plan.Cluster; on.Name != r.kind.Name { // the reference of a lock's class, in virtual time
-		other, err := newRunner(ctx, on, t.Plan.Choice, nil)
+		other, err := newInProcess(ctx, on, t.Plan.Choice, nil)
 		if err != nil {
 			t.Result.Failure = err.Error()
 			return t.Result
 		}
-		return other.runTask(ctx, t)
+		return other.attempt(ctx, t)
 	}
 	began := time.Now()
 	defer func() { result.Elapsed = time.Since(began) }()
