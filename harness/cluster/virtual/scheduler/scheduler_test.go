@@ -35,6 +35,7 @@ func TestEvents_HappenByTimeThenKey(t *testing.T) {
 			}
 			all.Wait()
 			time.Sleep(time.Second)
+			synctest.Wait()
 			require.Equal(t, []string{"at once 0", "script 1", "message 1", "connection 1", "other link 1", "node 1", "a 1",
 				"b 1", "later 2"}, done)
 		})
@@ -61,6 +62,7 @@ func TestEvents_SameInstant_GoroutinesSettleBeforeTheNext(t *testing.T) {
 			})
 		}
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		require.Equal(t, []string{"event 0", "effect 0", "event 1", "effect 1", "event 2", "effect 2", "event 3", "effect 3",
 			"event 4", "effect 4"}, done)
 	})
@@ -151,6 +153,7 @@ func TestOwn_SharedContextEnds_UsersEndInOrderOfKeys(t *testing.T) {
 				}()
 			}
 			time.Sleep(2 * time.Second)
+			synctest.Wait()
 			require.Equal(t, []int{0, 1, 2, 3}, ended)
 		})
 	}
