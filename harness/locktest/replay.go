@@ -95,5 +95,5 @@ func (r *run) runReplay(t *testing.T, path string) {
 		t.Skip(row.Skipped)
 	}
 	at.trial(t, job, known.Seed, false)
-	r.hung = at.hung
+	r.hung, r.causesSought = at.hung, at.causesSought
 }
