@@ -55,7 +55,7 @@ func writes(name string) bool {
 // lacks, and refuses commands that the node does not model. The caller holds the node's lock.
 func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	switch {
-	case n.release.lacks(name):
+	case n.release.lacks(name) && !(n.release.later && name == waitAOF): // Valkey has it
 		unknown := fmt.Sprintf("ERR unknown command '%s', with args beginning with: ", name)
 		for _, arg := range args {
 			unknown += "'" + arg + "' "

@@ -17,7 +17,7 @@ func (n *Node) compares(name string, args []string) bool {
 	case "DELEX", "DELIFEQ":
 		return !n.release.lacks(name)
 	case "SET":
-		return n.release.compares && condition(args) > 0
+		return n.release.later && condition(args) > 0
 	}
 	return false
 }

@@ -198,7 +198,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	if !n.rep.replica() {
 		n.journal()
 		if n.disk.written == written && overwrites(name, k.reply.String()) {
-			if !n.release.lacks(waitAOF) { // WAITAOF waits for this write
+			if n.release.later { // WAITAOF waits for this write
 				n.disk.rewritten(n.now())
 			}
 			n.rep.feed("PING")
@@ -216,7 +216,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 // updateOffsets sets what a later WAIT or WAITAOF of the connection needs; offset and written are from before its
 // command. Redis 7.0 waits for all writes of any client so far, later releases up to the connection's last write.
 func (n *Node) updateOffsets(k *conn, offset, written int64) {
-	all := n.release.lacks(waitAOF)
+	all := !n.release.later
 	if now := n.rep.written(); all || now != offset {
 		k.offset = now
 	}
