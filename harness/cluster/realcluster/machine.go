@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/shim"
 )
 
@@ -107,23 +108,29 @@ func (m *Machine) SetClock(jump time.Duration, rate float64) (time.Time, error) 
 	return m.Now()
 }
 
-// CheckClock checks the TIME of the machine's server against its clock, of which before is an earlier reading.
+// CheckClock waits until the TIME of the machine's server shows its clock, of which before is an earlier reading.
+// Valkey 9.1 reads its clock only now and then.
 func (m *Machine) CheckClock(ctx context.Context, address string, before time.Time) error {
-	shown, err := wallClock(ctx, address)
-	if err != nil {
-		return err
+	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
+	defer cancel()
+	var off time.Duration
+	err := realtime.Poll(ctx, pollEvery, func() (bool, error) {
+		shown, err := wallClock(ctx, address)
+		if err != nil {
+			return false, err
+		}
+		after, err := m.Now()
+		off = shown.Sub(before)
+		return off >= -time.Microsecond && !shown.After(after), err // TIME is in whole microseconds
+	})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or not under this one", off)
 	}
-	after, err := m.Now()
-	if err != nil {
-		return err
-	}
-	// TIME is in whole microseconds.
-	if shown.Before(before.Add(-time.Microsecond)) || shown.After(after) {
-		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or not under this one",
-			shown.Sub(before))
-	}
-	return nil
+	return err
 }
+
+// clockTimeout bounds the time in which a server reads its clock.
+const clockTimeout = time.Second
 
 func (n *Node) Clock(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)

@@ -26,7 +26,7 @@ var releases = []release{
 		name: "redis-8.4", info: "redis_version:8.4.0",
 		added: []string{"DELEX", waitAOF}, later: true,
 	},
-	{ // without WAITAOF: Valkey 8 answers it before the fsync, and whether 9.0 does is not known
+	{ // without WAITAOF: Valkey 8 and 9.1 answer it before the fsync, which is not modelled
 		name: "valkey-9.0", info: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0",
 		added: []string{"DELIFEQ"}, later: true,
 	},

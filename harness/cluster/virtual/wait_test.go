@@ -71,7 +71,7 @@ func TestWaitAOF_Redis70_IsUnknown(t *testing.T) {
 	require.NoError(t, virtual.Kind.Knows(cluster.Choice{}, "WAITAOF"))
 }
 
-// Valkey 8 answers WAITAOF before the fsync; whether 9.0 does is not known.
+// Valkey 8 and 9.1 answer WAITAOF before the fsync.
 func TestWaitAOF_Valkey_IsNotModelled(t *testing.T) {
 	require.ErrorContains(t, virtual.Kind.Knows(cluster.Choice{Server: "valkey-9.0"}, "WAITAOF"),
 		"its valkey-9.0 has none; leave --server out, or use --server redis-8.4")
