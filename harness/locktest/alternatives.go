@@ -27,11 +27,11 @@ type alternative struct {
 
 var alternatives = []alternative{
 	{belief: FromCall, bugs: true,
-		notice: "counted from the call of Acquire (Believes(locktest.FromCall)), %d of the bugs do not occur: %s"},
+		notice: "counted from the call of Acquire (Believes(locktest.FromCall)), the bugs are %d fewer: %s"},
 	{belief: UntilReleased,
-		notice: "with work that goes on until the release (Believes(locktest.UntilReleased)), %d more are bugs: %s"},
+		notice: "with work that goes on until the release (Believes(locktest.UntilReleased)), the bugs are %d more: %s"},
 	{ttl: 30 * time.Second, bugs: true,
-		notice: "with a TTL of 30 s (TTL(30*time.Second)), %d of the bugs do not occur, since some delay of the lock or " +
+		notice: "with a TTL of 30 s (TTL(30*time.Second)), the bugs are %d fewer, since some delay of the lock or " +
 			"of its client does not grow with the TTL: %s"},
 }
 

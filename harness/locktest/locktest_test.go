@@ -111,7 +111,7 @@ func TestBelief_NoneDeclared_NamesRowsThatDependOnIt(t *testing.T) {
 func TestTTL_NoneDeclared_NamesRowsThatDependOnIt(t *testing.T) {
 	r := victim(t, "unhurried")
 	r.failed(t, "TestVictims/unhurried", "healthy-contention", "late-set")
-	require.Contains(t, strings.Join(strings.Fields(r.output), " "), "(TTL(30*time.Second)), 1 of the bugs do not occur, "+
+	require.Contains(t, strings.Join(strings.Fields(r.output), " "), "(TTL(30*time.Second)), the bugs are 1 fewer, "+
 		"since some delay of the lock or of its client does not grow with the TTL: healthy-contention details:")
 }
 
