@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/suite"
@@ -74,7 +75,7 @@ func (a *Runner) points() []Point {
 // broken for the crash.
 func (a *Runner) judge(p Point, t Tally) Row {
 	r := Row{Point: p, Return: a.Server.Returns[p.Crash], Tally: t, Verdict: Inconclusive}
-	expired := p.Guard || p.Delay >= Boundary(p.TTL, a.Drift) // a node's memory does not matter then
+	expired := a.expired(p.Crash, p.TTL)
 	broken, unsettled := a.Server.Broken(p.Crash, expired), a.Server.Unsettled(p.Crash)
 	switch {
 	case t.Violated > 0 && len(unsettled) > 0:
@@ -96,6 +97,11 @@ func (a *Runner) judge(p Point, t Tally) Row {
 		}
 	}
 	return r
+}
+
+// expired reports whether every lock of a TTL has expired before the server votes again: its memory does not matter then.
+func (a *Runner) expired(crash settings.Crash, ttl time.Duration) bool {
+	return a.Guard || a.Server.Returns[crash].After >= Boundary(ttl, a.Drift)
 }
 
 // synced reports whether a grant waits for the sync of the server's append-only file.
@@ -133,6 +139,9 @@ func forgets(p cluster.Persistence, crash settings.Crash) string {
 }
 
 func (a *Runner) whySafe(p Point) string {
+	if p.Guard {
+		return fmt.Sprintf("a restarted server has no vote until every lock of %s has expired (--restart-guard)", p.TTL)
+	}
 	if p.synced() && p.Crash == settings.PowerLoss {
 		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of " +
 			"its own, and is not tried"
@@ -173,8 +182,7 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 	// Redis skips the fsync while any child works, also for a snapshot or a replica's full sync (flushAppendOnlyFile in
 	// aof.c).
 	if persistenceOf(redis) != cluster.PersistAlways || !redis.NoFsyncOnRewrite ||
-		!slices.Contains(a.Crashes, settings.PowerLoss) ||
-		a.Server.Returns[settings.PowerLoss].After >= Boundary(a.Longest(), a.Drift) {
+		!slices.Contains(a.Crashes, settings.PowerLoss) || a.expired(settings.PowerLoss, a.Longest()) {
 		return nil
 	}
 	h := Hazard{Name: RewriteHazard, ID: "LP006", Place: redis.At("no-appendfsync-on-rewrite"),
