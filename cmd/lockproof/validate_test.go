@@ -191,7 +191,7 @@ func TestValidate_IncludeOfAnotherRoot_IsNotRead(t *testing.T) {
 func TestValidate_StandardInput_FormatIsRecognised(t *testing.T) {
 	for text, want := range map[string]int{
 		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n" +
-			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n": 0,
+			"maxmemory-policy\nnoeviction\nreplicaof\n\ncluster-enabled\nno\nmaxmemory\n0\n": 0,
 		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n" +
 			"7) \"dir\"\n8) \"/data\"\n": 4,
 		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`: 4,

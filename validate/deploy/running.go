@@ -66,12 +66,13 @@ func (r *Report) apply(s *Server) (err error) {
 	s.Links = slices.DeleteFunc(s.Links,
 		func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
 	s.establish(Settings, r.Place, "what the running server says")
-	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite maxmemory") {
+	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite maxmemory " +
+		"maxmemory-policy replicaof cluster-enabled") {
 		link := Settings
 		if i > 3 { // the others make nothing safer
 			link = Alone
 		}
-		if _, said := r.Config[name]; !said {
+		if s.Redis.At(name).File == "" {
 			s.doubt(link, r.Place, "it says nothing of "+name+": give all of CONFIG GET '*'")
 		}
 	}
