@@ -156,7 +156,7 @@ func (d *Deployment) matchConfigs(o Options) {
 				s.doubt(Settings, s.CommandPlace,
 					fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",
 						cmp.Or(s.config.name, s.config.file), c.File))
-			case o.Config != "", path.Base(s.config.path) == filepath.Base(c.File), len(d.configs) == 1 && isPipe(c.File):
+			case o.Config != "", d.isFileOf(s, c.File), len(d.configs) == 1 && isPipe(c.File):
 				s.given = c
 			}
 		}
@@ -170,6 +170,23 @@ func (d *Deployment) matchConfigs(o Options) {
 			}
 		}
 	}
+}
+
+// isFileOf reports whether a given file, which may be a copy, is the one that a server's command names: no other
+// server's path has as many of its last names.
+func (d *Deployment) isFileOf(s *Server, file string) bool {
+	n := sameNames(s.config.path, file)
+	return n > 0 && !slices.ContainsFunc(d.Servers, func(other *Server) bool {
+		return other.config != nil && other.config.path != s.config.path && sameNames(other.config.path, file) >= n
+	})
+}
+
+// sameNames counts the last names that two paths share.
+func sameNames(a, b string) (n int) {
+	for ; path.Base(a) == path.Base(b) && path.Dir(a) != a && path.Dir(b) != b; a, b = path.Dir(a), path.Dir(b) {
+		n++
+	}
+	return n
 }
 
 // link reads each server's settings and judges the servers together.
