@@ -14,12 +14,14 @@ var allowedText string
 
 // allowed lists the harmless keys and values by section.
 var allowed = func() map[string][]string {
-	all, section := map[string][]string{}, ""
+	all, sections := map[string][]string{}, []string(nil)
 	for line := range strings.Lines(allowedText) {
 		if name, begins := strings.CutPrefix(strings.TrimSpace(line), "["); begins {
-			section = strings.TrimSuffix(name, "]")
+			sections = strings.Split(strings.TrimSuffix(name, "]"), " + ")
 		} else if !strings.HasPrefix(line, "#") {
-			all[section] = append(all[section], strings.Fields(line)...)
+			for _, section := range sections {
+				all[section] = append(all[section], strings.Fields(line)...)
+			}
 		}
 	}
 	return all

@@ -97,7 +97,7 @@ func (v service) container() container {
 		written: v.get("environment").value,
 		plain:   runsWords(image) && !v.has("build") && !v.has("environment") && !v.has("env_file"),
 		storage: v.storage, names: v.names(),
-		reach: func(s *Server) { s.judgeReach(v.item, "the service "+v.name, allowed["compose other service"]) }}
+		reach: func(s *Server) { s.judgeReach(v.item, "the service "+v.name, allowed["compose service"]) }}
 	if !v.has("command") {
 		c.at = v.at()
 	}
@@ -130,8 +130,7 @@ func (v service) names() []string {
 
 func (v service) server(c container) *Server {
 	s := &Server{Name: v.name, Kind: Compose, Place: v.at()}
-	s.allowed(v.item, slices.Concat(allowed["compose service"], allowed["compose other service"]))
-	s.allowed(v.get("deploy"), allowed["compose deploy"])
+	s.allowed(v.item, "compose", "service")
 	s.judgeLabels(v.get("labels"))
 	s.judgeLabels(v.get("deploy", "labels"))
 	s.addDefaults(c.image)

@@ -251,12 +251,21 @@ func oddKeys(value any, list []string) []string {
 // refusals are keys that grant a container nothing if they are false.
 var refusals = regexp.MustCompile(`^(?:host|share|privileged$)`)
 
-// allowed breaks a link for each key of a mapping that is not on an allow-list.
-func (s *Server) allowed(d item, list []string) {
-	for _, key := range oddKeys(d.value, list) {
+// allowed breaks a link for each key of a mapping that is not on the lists of its section, and likewise for the mappings
+// in it that have a list.
+func (s *Server) allowed(d item, form, section string) {
+	list := func(section string) []string {
+		return slices.Concat(allowed[form+" "+section], allowed[form+" own "+section])
+	}
+	for _, key := range oddKeys(d.value, list(section)) {
 		s.unknown(Settings, d.at(key), "the key "+key, "touch data, settings, start or stop")
 	}
 	for _, key := range d.keys() {
 		s.judgeValue(d.at(key), key, dig(d.value, key))
+		if list(key) != nil {
+			for _, part := range append(d.list(key), d.get(key)) {
+				s.allowed(part, form, key)
+			}
+		}
 	}
 }

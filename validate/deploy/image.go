@@ -84,7 +84,7 @@ func (s *Server) contained(c container) commandLine {
 	case ok && !c.hasEntry && line.server == "" && line.wrong == "" && line.config == "" &&
 		len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
-	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
+	case c.hasEntry && line.server == "" && line.wrong == "" && !line.usesImage:
 		line.wrong = "an entrypoint that names no server"
 	}
 	if line.sleep > 0 && line.server == "" && line.wrong == "" {

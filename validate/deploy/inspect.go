@@ -27,7 +27,7 @@ func (d item) inspected() container {
 				}
 			})
 		}}
-	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
+	c.hasEntry = len(c.entry) == 0 || path.Base(c.entry[0]) != "docker-entrypoint.sh"
 	for _, pair := range list(c.written) {
 		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
 		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" ||

@@ -161,7 +161,7 @@ func (s *Server) object(d item, made bool) {
 // container reads a container of a pod, which need not be a server.
 func (p pod) container(spec item, initial bool) container {
 	c := container{place: spec.at(), name: spec.text("name"), label: "the container " + spec.text("name"),
-		image: spec.text("image"), folder: spec.text("workingDir"), hasEntry: spec.has("command"), at: spec.at(),
+		image: spec.text("image"), folder: spec.text("workingDir"), hasEntry: len(spec.list("command")) > 0, at: spec.at(),
 		envAt: spec.at("env"), written: spec.get("env").value, env: map[string]string{}, fromFiles: map[string]string{},
 		once:    initial || p.kind == "Job" || p.kind == "CronJob",
 		storage: func(s *Server) { p.storage(s, spec) }}
@@ -201,21 +201,16 @@ func (p pod) reach(s *Server, label string, c item) {
 func (p pod) server(in container, c item) *Server {
 	s := &Server{Name: in.name, Kind: Kubernetes, Place: in.place, Workload: p.object()}
 	if p.kind != "Pod" {
-		s.allowed(p.get("spec"), allowed["kubernetes workload"])
-		const retention = "persistentVolumeClaimRetentionPolicy"
-		s.allowed(p.get("spec", retention), allowed[retention])
+		s.allowed(p.get("spec"), "kubernetes", "workload")
 	}
-	s.allowed(p.spec, allowed["kubernetes pod"])
-	s.allowed(c, allowed["kubernetes container"])
-	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
-	s.allowed(p.spec.get("securityContext"), security)
-	s.allowed(c.get("securityContext"), security)
+	s.allowed(p.spec, "kubernetes", "pod")
+	s.allowed(c, "kubernetes", "container")
 	s.labels, s.workload = asMap(p.template.get("metadata", "labels").value), p.item
 	s.judgeLabels(p.template.get("metadata", "annotations"))
 	in.storage(s)
 	line := s.contained(in)
 	p.initial(s)
-	p.hooks(s, c, line.sleep)
+	p.endings(s, c, line.sleep)
 	p.updates(s)
 	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
 	s.returns(0, line.sleep, "kubelet restarts it at once the first time", "a pod that is replaced starts at once",
@@ -347,17 +342,12 @@ func (p pod) updates(s *Server) {
 	}
 }
 
-// hooks judges whether a probe ends a sleep, and hooks that run no command.
-func (p pod) hooks(s *Server, c item, sleep time.Duration) {
+// endings judges what ends a container early: a probe during a sleep, or the pod's grace.
+func (p pod) endings(s *Server, c item, sleep time.Duration) {
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
 		s.doubt(Restart, c.at("livenessProbe"),
 			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 				"give it a startupProbe that waits longer", sleep, limit))
-	}
-	for _, key := range []string{"postStart", "preStop"} {
-		if hook := c.get("lifecycle", key); hook.value != nil && !hook.has("sleep") && !hook.has("exec") {
-			s.unknown(Settings, hook.at(), key, "change settings or data by a request")
-		}
 	}
 	const grace = "terminationGracePeriodSeconds"
 	if number(p.spec.get(grace).value, 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
