@@ -19,8 +19,6 @@ func words(value any) ([]string, error) {
 		return nil, nil
 	case string:
 		return plainWords(v)
-	case []string:
-		return v, nil
 	case []any:
 		var all []string
 		for _, word := range v {

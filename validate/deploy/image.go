@@ -77,18 +77,16 @@ func (s *Server) contained(c container) commandLine {
 	}
 	s.variables(c)
 	line := c.read()
+	// The known images start a server for no command, and for options or a file.
+	byImage := len(c.words()) == 0 && !c.hasEntry ||
+		(line.usesImage || !c.hasEntry) && line.sleep == 0 && (line.config != "" || len(line.options) > 0)
 	switch {
-	case !ok && line.wrong == "":
+	case line.wrong != "":
+	case !ok:
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
-	case ok && !c.hasEntry && line.server == "" && line.wrong == "" && line.config == "" &&
-		len(c.command) > 0 && len(line.options) == 0:
-		line.wrong = "its command"
-	case c.hasEntry && line.server == "" && line.wrong == "" && !line.usesImage:
-		line.wrong = "an entrypoint that names no server"
-	}
-	if line.sleep > 0 && line.server == "" && line.wrong == "" {
-		line.wrong = "what is started after the sleep"
+	case line.server == "" && !byImage:
+		line.wrong = "a command that starts no server"
 	}
 	s.run(c.at, line)
 	if s.config != nil {

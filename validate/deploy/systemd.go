@@ -72,6 +72,9 @@ func readSystemd(u *unit) *Server {
 	}
 	s.establish(Alone, s.Place, "each key of the unit is known")
 	s.assume(Alone, s.Place, "no other program of the machine changes its data or settings")
+	if !u.inUse {
+		s.assume(Settings, s.Place, "systemd has no drop-in for it besides those given (systemctl cat %s)", s.Name)
+	}
 	s.establish(Single, s.Place, "systemd runs one process of a unit")
 	s.restarts(u, sleep, inStart)
 	return s
@@ -166,10 +169,7 @@ func (s *Server) start(u *unit) time.Duration {
 		s.unknown(Settings, a.at, "a specifier in its command", "be any value")
 	}
 	c := readCommand(a.at, words)
-	switch {
-	case c.usesImage:
-		c.wrong = "docker-entrypoint.sh, which is an image's"
-	case c.server == "" && c.wrong == "":
+	if c.wrong == "" && (c.usesImage || c.server == "") {
 		c.wrong = "the command " + filepath.Base(words[0])
 	}
 	s.run(a.at, c)
