@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -307,12 +306,4 @@ func (a *Runner) cutLimit() time.Duration {
 		return time.Duration(a.Server.Redis.MinLag+2) * time.Second
 	}
 	return time.Second
-}
-
-// TakeoverNames gives the takeovers' names.
-func TakeoverNames() []string { return settings.Names(Takeovers) }
-
-// AskedTakeovers returns the named takeovers, in the order of Takeovers. Every name must be valid.
-func AskedTakeovers(names []string) []Takeover {
-	return slices.DeleteFunc(slices.Clone(Takeovers), func(t Takeover) bool { return !slices.Contains(names, string(t)) })
 }

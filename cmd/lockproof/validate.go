@@ -30,7 +30,7 @@ type validateFlags struct {
 	validate.Question
 	deploy.Options
 	files              []string // arguments
-	sentinel, redis    string
+	redis              string
 	crashes, takeovers []string
 	replicas           int
 	delay              time.Duration
@@ -88,10 +88,10 @@ func (v *validateFlags) define(f *pflag.FlagSet) {
 		"the service or container to judge (default: the first master)")
 	f.DurationVar(&v.delay, "restart-delay", 0,
 		"the server's downtime after every crash (default: by the files)")
-	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "the kinds of crash to judge")
-	f.StringVar(&v.sentinel, "sentinel", "", "sentinel.conf of the Sentinels that watch the servers")
+	f.StringSliceVar(&v.crashes, "crash", settings.Names(settings.Crashes), "the kinds of crash to judge")
+	f.StringVar(&v.Sentinel, "sentinel", "", "sentinel.conf of the Sentinels that watch the servers")
 	f.IntVar(&v.replicas, "replicas", 0, "number of replicas of each server (default: by the files)")
-	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(),
+	f.StringSliceVar(&v.takeovers, "takeover", settings.Names(validate.Takeovers),
 		"the takeovers by a replica to judge, if there are replicas")
 	f.IntVar(&v.Wait, "wait", 0, "number of replicas that the lock waits for, by WAIT on the connection of its SET")
 	f.BoolVar(&v.WaitAOF, "waitaof", false,
@@ -174,17 +174,12 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 	q.TTLs = slices.Clone(v.TTLs)
 	slices.SortFunc(q.TTLs, func(a, b time.Duration) int { return cmp.Compare(b, a) })
 	q.TTLs = slices.Compact(q.TTLs)
-	for _, c := range settings.Crashes {
-		if slices.Contains(v.crashes, string(c)) {
-			q.Crashes = append(q.Crashes, c)
-		}
-	}
 	usual := virtualTrials
 	if cluster.RealTime(v.On) {
 		usual = realTrials
 	}
 	q.Trials = cmp.Or(v.Trials, usual)
-	q.Takeovers = validate.AskedTakeovers(v.takeovers)
+	q.Takeovers, q.Crashes = settings.Named(validate.Takeovers, v.takeovers), settings.Named(settings.Crashes, v.crashes)
 	o := v.Options
 	o.Stdin, o.Running = in, running
 	if v.given("restart-delay") {
@@ -194,10 +189,7 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 	if err != nil {
 		return q, usage("%w", err)
 	}
-	q.Server = d.Server
-	if q.Failover, err = v.failover(d); err != nil {
-		return q, usage("%w", err)
-	}
+	q.Server, q.Failover = d.Server, v.failover(d)
 	if err := checkWAITAOF(q); err != nil {
 		return q, err
 	}
@@ -236,20 +228,8 @@ func checkWAITAOF(q validate.Question) error {
 }
 
 // failover returns the facts about the server's replicas, nil if no input mentions any.
-func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error) {
+func (v *validateFlags) failover(d *deploy.Deployment) *deploy.Failover {
 	found := d.Failover
-	if v.sentinel != "" {
-		before := found
-		if before == nil {
-			before = deploy.PromotedAtOnce(0)
-		}
-		var err error
-		if found, err = deploy.ReadSentinel(v.sentinel, before.Replicas); err != nil {
-			return nil, err
-		}
-		found.Never, found.Uncounted, found.WithoutAOF = before.Never, before.Uncounted, before.WithoutAOF
-		found.Followers = before.Followers
-	}
 	if found == nil && (v.replicas > 0 || v.Wait > 0 || d.Server.Redis.Replicates()) {
 		found = deploy.PromotedAtOnce(max(1, v.Wait, d.Server.Redis.MinReplicas))
 	}
@@ -259,7 +239,7 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 	if found != nil {
 		d.Server.JudgesTakeovers()
 	}
-	return found, nil
+	return found
 }
 
 func (v *validateFlags) check() error {
@@ -273,7 +253,7 @@ func (v *validateFlags) check() error {
 	case len(v.TTLs) == 0:
 		return usage("--ttl is empty: give the TTLs of your locks, as in --ttl 30s,5s")
 	case len(v.crashes) == 0:
-		return usage("--crash is empty: there are %s", strings.Join(settings.CrashNames(), ", "))
+		return usage("--crash is empty: there are %s", strings.Join(settings.Names(settings.Crashes), ", "))
 	case slices.Contains([]string{".yaml", ".yml", ".json", ".service"}, filepath.Ext(v.Config)):
 		return usage("--config %s: that is no redis.conf; give it as an argument: lockproof validate %[1]s", v.Config)
 	case given("trials") && (v.Trials < 1 || v.Trials > maxTrials):
@@ -294,10 +274,10 @@ func (v *validateFlags) check() error {
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, deploy.MostReplicas)
 	case v.Wait < 0 || v.Wait > deploy.MostReplicas:
 		return usage("--wait %d: give a number from 0 to %d", v.Wait, deploy.MostReplicas)
-	case given("sentinel") && v.sentinel == "":
+	case given("sentinel") && v.Sentinel == "":
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:
-		return usage("--takeover is empty: there are %s", strings.Join(validate.TakeoverNames(), ", "))
+		return usage("--takeover is empty: there are %s", strings.Join(settings.Names(validate.Takeovers), ", "))
 	}
 	return v.checkNames()
 }
@@ -308,10 +288,10 @@ func (v *validateFlags) checkNames() error {
 		err = cmp.Or(err, oneOf("format", v.format, "format", validation.Formats))
 	}
 	for _, t := range v.takeovers {
-		err = cmp.Or(err, oneOf("takeover", t, "takeover", validate.TakeoverNames()))
+		err = cmp.Or(err, oneOf("takeover", t, "takeover", settings.Names(validate.Takeovers)))
 	}
 	for _, c := range v.crashes {
-		err = cmp.Or(err, oneOf("crash", c, "crash", settings.CrashNames()))
+		err = cmp.Or(err, oneOf("crash", c, "crash", settings.Names(settings.Crashes)))
 	}
 	for _, ttl := range v.TTLs {
 		if ttl < minTTL || ttl > maxTTL {

@@ -93,21 +93,23 @@ func (c *Chain) doubt(name LinkName, at settings.Place, what string, crashes ...
 
 // Broken returns the links that prevent a safe verdict for a crash. If every lock has expired before the server is
 // back, its data do not matter.
-func (c *Chain) Broken(crash settings.Crash, expired bool) (broken []Link) {
+func (c *Chain) Broken(crash settings.Crash, expired bool) []Link {
+	return c.links(crash, func(l Link) bool { return l.State == Broken && !(expired && l.Name == Data) })
+}
+
+func (c *Chain) links(crash settings.Crash, are func(Link) bool) (all []Link) {
 	for _, l := range c.Links {
-		if l.State == Broken && slices.Contains(l.Crashes, crash) && !(expired && l.Name == Data) {
-			broken = append(broken, l)
+		if slices.Contains(l.Crashes, crash) && are(l) {
+			all = append(all, l)
 		}
 	}
-	return broken
+	return all
 }
 
 // Lost returns why a server starts empty after a crash although it wrote its data, "" if it does not.
 func (c *Chain) Lost(crash settings.Crash) string {
-	for _, l := range c.Links {
-		if l.Name == Data && l.State == Contradicted && slices.Contains(l.Crashes, crash) {
-			return l.What
-		}
+	for _, l := range c.links(crash, func(l Link) bool { return l.Name == Data && l.State == Contradicted }) {
+		return l.What
 	}
 	return ""
 }
@@ -118,24 +120,15 @@ func (c *Chain) later(at settings.Place, what string, crashes ...settings.Crash)
 }
 
 // Unsettled returns the links that could make a server safer than its files show.
-func (c *Chain) Unsettled(crash settings.Crash) (unsettled []Link) {
-	for _, l := range c.Links {
-		doubted := l.State == Broken && (l.Name == Program || l.Name == Settings || l.Name == Restart)
-		if (doubted || l.State == Open) && slices.Contains(l.Crashes, crash) {
-			unsettled = append(unsettled, l)
-		}
-	}
-	return unsettled
+func (c *Chain) Unsettled(crash settings.Crash) []Link {
+	return c.links(crash, func(l Link) bool {
+		return l.State == Open || l.State == Broken && (l.Name == Program || l.Name == Settings || l.Name == Restart)
+	})
 }
 
-// Assumptions are the assumed links.
-func (c *Chain) Assumptions() (all []Link) {
-	for _, l := range c.Links {
-		if l.State == Assumed {
-			all = append(all, l)
-		}
-	}
-	return all
+// Assumptions are the assumed links, each for every crash.
+func (c *Chain) Assumptions() []Link {
+	return c.links(settings.Kill, func(l Link) bool { return l.State == Assumed })
 }
 
 // breakMissing breaks each link that no reader has set, so that a forgotten one cannot lead to a safe verdict. If the

@@ -39,8 +39,7 @@ func (c *configFile) findBeside(policy, file string) {
 	}
 }
 
-func (s *Server) readSettings(lines []string, ignore []string) error {
-	var err error
+func (s *Server) readSettings() (err error) {
 	c := s.config
 	switch {
 	case s.given != nil:
@@ -49,10 +48,10 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 		s.Redis.Directives = slices.Clone(s.given.Directives)
 		s.establish(Settings, s.CommandPlace, "%s, which was given", s.given.File)
 	case c == nil:
-		s.Redis, err = settings.ReadRedis("", lines)
+		s.Redis = settings.Default()
 		s.establish(Settings, s.CommandPlace, "no redis.conf: defaults and options")
 	case c.name != "":
-		s.Redis, err = settings.ParseRedis(c.name, c.text, lines...)
+		s.Redis, err = settings.ParseRedis(c.name, c.text)
 		s.establish(Settings, c.place, "%s", c.name)
 	default:
 		text := ""
@@ -63,9 +62,9 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 			}
 		}
 		if s.onMachine() && (s.unit == nil || s.unit.root == "") {
-			s.Redis, err = settings.ReadRedis(c.file, lines)
+			s.Redis, err = settings.ReadRedis(c.file)
 		} else { // includes have other paths on this machine
-			s.Redis, err = settings.ParseRedis(c.file, text, lines...)
+			s.Redis, err = settings.ParseRedis(c.file, text)
 		}
 		if c.file == "" {
 			s.Unread = true
@@ -79,14 +78,7 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 			s.establish(Settings, settings.Place{File: c.file}, "%s", c.file)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if err := s.Redis.Apply(s.overrides); err != nil {
-		return err
-	}
-	s.judgeDirectives(s.Redis, ignore)
-	return nil
+	return err
 }
 
 // judgeDirectives breaks the links that unknown or doubtful directives leave open.

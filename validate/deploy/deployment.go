@@ -227,21 +227,22 @@ func (d *Deployment) link(o Options) error {
 }
 
 // settle reads a server's settings, and judges mounts and other programs.
-func (d *Deployment) settle(s *Server, o Options) (err error) {
+func (d *Deployment) settle(s *Server, o Options) error {
 	for _, m := range d.mounts {
 		s.addMachineMount(m)
 	}
 	s.jobs = append(s.jobs, d.jobs...)
-	switch {
-	case s.Redis == nil:
-		err = s.readSettings(o.Set, o.Ignore)
-	case s.Kind == Running:
-		err = s.Redis.Apply(setLines(o.Set))
-		s.judgeDirectives(s.Redis, o.Ignore)
+	set, err := settings.ParseLines(o.Set)
+	if err == nil && s.Redis == nil {
+		err = s.readSettings()
+	}
+	if err == nil {
+		err = s.Redis.Apply(slices.Concat(set, s.overrides))
 	}
 	if err != nil {
 		return err
 	}
+	s.judgeDirectives(s.Redis, o.Ignore)
 	s.foreground()
 	for _, judge := range d.tenants {
 		judge(s)
@@ -252,15 +253,6 @@ func (d *Deployment) settle(s *Server, o Options) (err error) {
 				s.Workload, shown(m.source)))
 	}
 	return nil
-}
-
-func setLines(lines []string) (all []settings.Directive) {
-	for _, line := range lines {
-		if r, err := settings.ReadRedis("", []string{line}); err == nil {
-			all = append(all, r.Directives...)
-		}
-	}
-	return all
 }
 
 func (d *Deployment) choose(name string) error {

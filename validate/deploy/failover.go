@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"example.org/lockproof/internal/input"
 	"example.org/lockproof/validate/settings"
 )
 
@@ -117,7 +116,10 @@ func (f *Failover) applySentinel(c *configFile) {
 	case c.name != "":
 		found, err = parseSentinel(c.name, c.text, f.Replicas)
 	case c.file != "":
-		found, err = ReadSentinel(c.file, f.Replicas)
+		var text string
+		if text, err = readText(c.file); err == nil {
+			found, err = parseSentinel(c.file, text, f.Replicas)
+		}
 	}
 	switch {
 	case err != nil:
@@ -132,17 +134,8 @@ func (f *Failover) applySentinel(c *configFile) {
 // downAfterDefault is Sentinel's default for down-after-milliseconds.
 const downAfterDefault = 30 * time.Second
 
-// ReadSentinel reads from a sentinel.conf how soon a replica is promoted: not before the master has been silent for
+// parseSentinel reads from a sentinel.conf how soon a replica is promoted: not before the master has been silent for
 // down-after-milliseconds.
-func ReadSentinel(file string, replicas int) (*Failover, error) {
-	data, err := input.Read(file, input.Config)
-	if err != nil {
-		return nil, &settings.Problem{Place: settings.Place{File: file}, What: "cannot be read: " + input.Cause(err).Error(),
-			Right: "name a file that is there"}
-	}
-	return parseSentinel(file, string(data), replicas)
-}
-
 func parseSentinel(name, data string, replicas int) (*Failover, error) {
 	r, err := settings.ParseRedis(name, data)
 	if err != nil {

@@ -20,10 +20,11 @@ const Wanted = "give a redis.conf, a systemd unit, a compose file, Kubernetes ob
 
 // Options are the settings beside the files.
 type Options struct {
-	Config  string   // the redis.conf that the server is started with
-	Set     []string // lines of redis.conf that outrank it
-	Service string   // which server is meant, "" for the first
-	Ignore  []string // unknown directives that do not matter
+	Config   string   // the redis.conf that the server is started with
+	Set      []string // lines of redis.conf that outrank it
+	Sentinel string   // a Sentinel's file
+	Service  string   // which server is meant, "" for the first
+	Ignore   []string // unknown directives that do not matter
 	// Delay is a server's downtime after each crash, in place of the files'; nil: as in the files.
 	Delay *time.Duration
 	Stdin io.Reader
@@ -60,7 +61,7 @@ func Read(files []string, o Options) (*Deployment, error) {
 		}
 		g, err := open(file, o.Stdin)
 		if err == nil {
-			err = d.classify(g, o)
+			err = d.classify(g)
 		}
 		if err != nil {
 			return nil, err
@@ -70,12 +71,22 @@ func Read(files []string, o Options) (*Deployment, error) {
 		d.units, d.dropIns = d.dropIns, nil
 	}
 	if o.Config != "" {
-		config, err := settings.ReadRedis(o.Config, o.Set)
+		config, err := settings.ReadRedis(o.Config)
 		if err != nil {
 			return nil, err
 		}
 		d.configs = []*settings.Redis{config}
 		d.Files = append(d.Files, o.Config)
+	}
+	if o.Sentinel != "" {
+		g, err := open(o.Sentinel, nil)
+		if err == nil {
+			_, err = parseSentinel(g.file, g.text, 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.sentinels = append(d.sentinels, &configFile{path: g.file, name: g.file, text: g.text})
 	}
 	if err := d.assemble(o); err != nil {
 		return nil, err
@@ -139,7 +150,7 @@ var (
 )
 
 // classify adds a file to the deployment, by its name and content.
-func (d *Deployment) classify(g textFile, o Options) error {
+func (d *Deployment) classify(g textFile) error {
 	ext, sections := filepath.Ext(g.file), map[string]bool{}
 	isYAML := slices.Contains([]string{".yaml", ".yml", ".json"}, ext)
 	for _, m := range sectionLine.FindAllStringSubmatch(g.text, -1) {
@@ -185,7 +196,7 @@ func (d *Deployment) classify(g textFile, o Options) error {
 	case monitorLine.MatchString(g.text):
 		d.sentinels = append(d.sentinels, &configFile{path: g.file, name: g.file, text: g.text})
 	default:
-		return d.readConfig(g, o)
+		return d.readConfig(g)
 	}
 	return nil
 }
@@ -203,16 +214,16 @@ func looksLikeYAML(data string) bool {
 	return false
 }
 
-func (d *Deployment) readConfig(g textFile, o Options) (err error) {
+func (d *Deployment) readConfig(g textFile) (err error) {
 	if r, ok := parseConfigGet(g.file, g.text); ok {
 		d.reports = append(d.reports, r)
 		return nil
 	}
 	var config *settings.Redis
 	if isPipe(g.file) {
-		config, err = settings.ParseRedis(g.file, g.text, o.Set...)
+		config, err = settings.ParseRedis(g.file, g.text)
 	} else {
-		config, err = settings.ReadRedis(g.file, o.Set)
+		config, err = settings.ReadRedis(g.file)
 	}
 	d.configs = append(d.configs, config)
 	return err

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 
 	"example.org/lockproof/nemesis"
 )
@@ -59,13 +60,15 @@ const (
 // Crashes lists them all.
 var Crashes = []Crash{Kill, Shutdown, PowerLoss}
 
-// CrashNames returns their names.
-func CrashNames() []string { return Names(Crashes) }
-
 // Names converts a list of names to strings.
 func Names[T ~string](all []T) (names []string) {
 	for _, one := range all {
 		names = append(names, string(one))
 	}
 	return names
+}
+
+// Named returns those of a list that have one of the names, in its order.
+func Named[T ~string](all []T, names []string) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !slices.Contains(names, string(one)) })
 }

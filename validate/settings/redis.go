@@ -57,27 +57,26 @@ func Default() *Redis {
 	}
 }
 
-// ReadRedis reads redis.conf and its includes, and then further lines
-// ("appendfsync always"), which outrank it. Without a file it begins with
-// Redis's defaults. It resolves relative includes beside the file. The error
-// has every problem with its place.
-func ReadRedis(file string, lines []string) (*Redis, error) {
+// ReadRedis reads redis.conf and its includes, or without a file returns Redis's defaults. It resolves relative includes
+// beside the file. The error has every problem with its place.
+func ReadRedis(file string) (*Redis, error) {
 	r := &reader{base: filepath.Dir(file)}
 	if file != "" {
 		r.file(file, nil)
 	}
-	return r.redis(file, lines)
+	return r.redis(file)
 }
 
 // ParseRedis reads the text of a file; name stands for the file. It does not read includes: they stay unknown lines.
-func ParseRedis(name, text string, lines ...string) (*Redis, error) {
+func ParseRedis(name, text string) (*Redis, error) {
 	r := &reader{base: filepath.Dir(name), elsewhere: true, open: []string{name}}
 	r.text(name, []byte(text))
-	return r.redis(name, lines)
+	return r.redis(name)
 }
 
-// redis adds the lines beside the file and builds the settings. It hides values of these lines that may be secret.
-func (r *reader) redis(file string, lines []string) (*Redis, error) {
+// ParseLines parses lines beside a file ("appendfsync always"). It hides values that may be secret.
+func ParseLines(lines []string) ([]Directive, error) {
+	r := &reader{}
 	for _, line := range lines {
 		shown := line
 		name, _, more := strings.Cut(strings.TrimSpace(line), " ")
@@ -86,6 +85,10 @@ func (r *reader) redis(file string, lines []string) (*Redis, error) {
 		}
 		r.line(Place{File: fmt.Sprintf("--set %q", shown)}, line)
 	}
+	return r.directives, errors.Join(r.problems...)
+}
+
+func (r *reader) redis(file string) (*Redis, error) {
 	s := Default()
 	s.File = file
 	return s.from(r)

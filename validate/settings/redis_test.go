@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,7 @@ func TestReadRedis_TheNineFiles(t *testing.T) {
 			if tt.file != "" {
 				file = filepath.Join("testdata", "redis", tt.file)
 			}
-			got, err := ReadRedis(file, nil)
+			got, err := ReadRedis(file)
 			require.NoError(t, err)
 			require.Equal(t, want.Lines(), got.Lines())
 			require.Empty(t, got.Unknown)
@@ -62,8 +63,10 @@ func TestReadRedis_TheNineFiles(t *testing.T) {
 }
 
 func TestAt_ReturnsThePlaceOfEachSetting(t *testing.T) {
-	r, err := ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
+	r, err := ReadRedis("testdata/redis/8-included.conf")
 	require.NoError(t, err)
+	set, err := ParseLines([]string{"maxmemory 1gb"})
+	require.NoError(t, errors.Join(err, r.Apply(set)))
 	for name, want := range map[string]string{
 		"appendonly": "testdata/redis/parts/site.conf:1", "appendfsync": "testdata/redis/8-included.conf:6",
 		"save": "testdata/redis/8-included.conf:5", "maxmemory": `--set "maxmemory 1gb"`,
@@ -129,15 +132,15 @@ func TestIncludes_Cycle_Fails(t *testing.T) {
 	}
 	first := write("a.conf", "include b.conf\n")
 	write("b.conf", "appendonly yes\ninclude a.conf\n")
-	_, err := ReadRedis(first, nil)
+	_, err := ReadRedis(first)
 	require.ErrorContains(t, err, "b.conf:2:1: the files include one another: ")
 
 	write("b.conf", "include none/*.conf\nappendonly yes\n")
-	r, err := ReadRedis(first, nil)
+	r, err := ReadRedis(first)
 	require.NoError(t, err, "a pattern may match nothing")
 	require.True(t, r.AppendOnly)
 
-	_, err = ReadRedis(filepath.Join(dir, "missing.conf"), nil)
+	_, err = ReadRedis(filepath.Join(dir, "missing.conf"))
 	require.ErrorContains(t, err, "missing.conf: cannot be read: no such file or directory")
 }
 

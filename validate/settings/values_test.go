@@ -108,7 +108,7 @@ func TestIncludes_ExponentialChain_Fails(t *testing.T) {
 		write(t, dir, fmt.Sprintf("%d.conf", i), strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2))
 	}
 	write(t, dir, "40.conf", "appendonly yes\n")
-	_, err := ReadRedis(filepath.Join(dir, "0.conf"), nil)
+	_, err := ReadRedis(filepath.Join(dir, "0.conf"))
 	require.ErrorContains(t, err, "too much is included: more than 200 files, or 16 that include one another")
 }
 
@@ -117,7 +117,7 @@ func TestProblems_InvalidLineOfInclude_IsNotShown(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "shadow", "root:$y$j9T$kyWmN8C4$1Zp:19000:0:99999:7:::\n-----BEGIN PRIVATE KEY-----\n"+
 		strings.Repeat("Ab9", 30)+"\n")
-	_, err := ReadRedis(write(t, dir, "redis.conf", "include shadow\n"), nil)
+	_, err := ReadRedis(write(t, dir, "redis.conf", "include shadow\n"))
 	for line := 1; line <= 3; line++ {
 		require.ErrorContains(t, err, fmt.Sprintf("shadow:%d:1: this line is no directive", line))
 	}
@@ -128,7 +128,7 @@ func TestProblems_InvalidLineOfInclude_IsNotShown(t *testing.T) {
 
 // A pattern over folders could match every file of the disk.
 func TestIncludes_PatternOverFolders_Fails(t *testing.T) {
-	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", "include /*/*/*/*/*/x.conf\n"), nil)
+	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", "include /*/*/*/*/*/x.conf\n"))
 	require.ErrorContains(t, err, "write a pattern in the last part of the path only")
 }
 
@@ -138,7 +138,7 @@ func TestIncludes_ReadUpToTheirBounds(t *testing.T) {
 		for name, text := range files {
 			write(t, dir, name, text)
 		}
-		_, err := ReadRedis(filepath.Join(dir, "redis.conf"), nil)
+		_, err := ReadRedis(filepath.Join(dir, "redis.conf"))
 		return err
 	}
 	chain := func(deep int) map[string]string {
@@ -243,5 +243,5 @@ func TestCrashes_AreAllNodeDownFaults(t *testing.T) {
 			down = append(down, d.Kind)
 		}
 	}
-	require.ElementsMatch(t, down, CrashNames())
+	require.ElementsMatch(t, down, Names(Crashes))
 }
