@@ -99,7 +99,7 @@ func (a *Runner) judge(p Point, t Tally) Row {
 	return r
 }
 
-// expired reports whether every lock of a TTL has expired before the server votes again: its memory does not matter then.
+// expired reports whether every lock of a TTL has expired before the server votes again, so that it may forget.
 func (a *Runner) expired(crash settings.Crash, ttl time.Duration) bool {
 	return a.Guard || a.Server.Returns[crash].After >= Boundary(ttl, a.Drift)
 }

@@ -179,7 +179,8 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 		usual = realTrials
 	}
 	q.Trials = cmp.Or(v.Trials, usual)
-	q.Takeovers, q.Crashes = settings.Named(validate.Takeovers, v.takeovers), settings.Named(settings.Crashes, v.crashes)
+	q.Crashes = settings.Named(settings.Crashes, v.crashes)
+	q.Takeovers = settings.Named(validate.Takeovers, v.takeovers)
 	o := v.Options
 	o.Stdin, o.Running = in, running
 	if v.given("restart-delay") {

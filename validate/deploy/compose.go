@@ -213,7 +213,8 @@ func (v service) restart(s *Server, sleep time.Duration) {
 		}
 	}
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
-	s.assume(Single, s.Place, "docker compose runs it by the given files alone, and no swarm, which may start it on another machine")
+	s.assume(Single, s.Place,
+		"docker compose runs it by the given files alone, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
 	policy, outranks := v.get("restart").value, v.get("deploy", "restart_policy")
 	if outranks.value != nil {

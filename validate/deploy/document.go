@@ -251,8 +251,8 @@ func oddKeys(value any, list []string) []string {
 // refusals are keys that grant a container nothing if they are false.
 var refusals = regexp.MustCompile(`^(?:host|share|privileged$)`)
 
-// allowed breaks a link for each key of a mapping that is not on the lists of its section, and likewise for the mappings
-// in it that have a list.
+// allowed breaks a link for each key of a mapping that is not on the lists of its section, and likewise for the
+// mappings in it that have a list.
 func (s *Server) allowed(d item, form, section string) {
 	list := func(section string) []string {
 		return slices.Concat(allowed[form+" "+section], allowed[form+" own "+section])

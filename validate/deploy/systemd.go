@@ -20,11 +20,14 @@ var commonKeys = pattern("keys of every section")
 
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
-		Place: settings.Place{File: u.file}}
+		Place: settings.Place{File: u.file}, folder: "/"} // systemd.exec(5), WorkingDirectory
 	s.Links, s.unit, s.jobs = u.Links, u, u.beside
-	if userFolder.MatchString(u.file) {
+	switch {
+	case userFolder.MatchString(u.file):
 		s.doubt(Settings, s.Place, "a unit of a user's own manager, of which other files count that were not read: give "+
 			"what systemctl --user cat prints")
+	case !u.inUse:
+		s.assume(Settings, s.Place, "systemd has no drop-in for it besides those given (systemctl cat %s)", s.Name)
 	}
 	if len(u.lines) == 0 {
 		s.doubt(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
@@ -67,14 +70,8 @@ func readSystemd(u *unit) *Server {
 			s.hook(a.at, key, u.command(a), Settings)
 		}
 	}
-	if s.folder == "" {
-		s.folder = "/" // systemd.exec(5), WorkingDirectory
-	}
 	s.establish(Alone, s.Place, "each key of the unit is known")
 	s.assume(Alone, s.Place, "no other program of the machine changes its data or settings")
-	if !u.inUse {
-		s.assume(Settings, s.Place, "systemd has no drop-in for it besides those given (systemctl cat %s)", s.Name)
-	}
 	s.establish(Single, s.Place, "systemd runs one process of a unit")
 	s.restarts(u, sleep, inStart)
 	return s
@@ -117,7 +114,8 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 // nearest is the length of the longest path above a file.
 func nearest(file string, paths []string) (n int) {
 	for _, p := range paths {
-		if p = path.Clean(strings.TrimLeft(p, "-+")); p == "/" || strings.HasPrefix(file+"/", p+"/") {
+		p = path.Clean(strings.TrimLeft(p, "-+"))
+		if _, below := relative(file, p); below {
 			n = max(n, len(p))
 		}
 	}

@@ -57,8 +57,8 @@ func Default() *Redis {
 	}
 }
 
-// ReadRedis reads redis.conf and its includes, or without a file returns Redis's defaults. It resolves relative includes
-// beside the file. The error has every problem with its place.
+// ReadRedis reads redis.conf and its includes, or without a file returns Redis's defaults. It resolves relative
+// includes beside the file. The error has every problem with its place.
 func ReadRedis(file string) (*Redis, error) {
 	r := &reader{base: filepath.Dir(file)}
 	if file != "" {
