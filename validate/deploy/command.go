@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -270,7 +271,7 @@ func (s *Server) run(at settings.Place, c commandLine) {
 	case c.wrong != "":
 		s.unknown(Program, at, c.wrong, "start the server with other settings, wait, or touch its data")
 	default:
-		s.establish(Program, at, "it is started as %s", orServer(c.server))
+		s.establish(Program, at, "it is started as %s", cmp.Or(c.server, "redis-server by its image's entrypoint"))
 	}
 	if c.open != "" {
 		s.unknown(Settings, at, c.open, "be any value")
@@ -279,11 +280,4 @@ func (s *Server) run(at settings.Place, c commandLine) {
 		s.config = &configFile{place: at, path: c.config}
 		s.ConfigPath = c.config
 	}
-}
-
-func orServer(program string) string {
-	if program == "" {
-		return "redis-server by its image's entrypoint"
-	}
-	return program
 }

@@ -183,24 +183,16 @@ func (v service) variables(c *container) {
 
 // healthCheck reads an engine's health check: a list whose first word is its kind.
 func healthCheck(at settings.Place, test any) []check {
-	if all := checkCommand(test); len(all) > 0 {
-		return []check{{at: at, what: "the health check", words: all, link: Settings}}
-	}
-	return nil
-}
-
-// checkCommand is the command of a health check, nil for none.
-func checkCommand(test any) []string {
-	switch all := joinWords(test); {
+	all := joinWords(test)
+	switch {
 	case len(all) == 0 || all[0] == "NONE":
 		return nil
 	case all[0] == "CMD":
-		return all[1:]
+		all = all[1:]
 	case all[0] == "CMD-SHELL" && len(all) == 2:
-		return []string{"sh", "-c", all[1]}
-	default:
-		return all
+		all = []string{"sh", "-c", all[1]}
 	}
+	return []check{{at: at, what: "the health check", words: all, link: Settings}}
 }
 
 // restart reads a service's restart policy and its number of containers.

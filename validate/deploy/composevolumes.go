@@ -54,7 +54,7 @@ func (d item) load(c *configFile, _ string) {
 func (d item) volume(value any) volume {
 	v := readVolume(value)
 	if v.file = d.file; v.kind == "bind" {
-		v.shows = d.folderOf(v.from)
+		v.source = d.folderOf(v.from)
 	}
 	options := strings.Split(d.text("volumes", v.from, "driver_opts", "o"), ",")
 	v.readOnly = v.readOnly || v.kind == "volume" && slices.Contains(options, "ro")
@@ -69,9 +69,9 @@ func (d item) volume(value any) volume {
 	}
 	name, plain := interpolate(cmp.Or(named.text("name"), named.text("external", "name"), name))
 	v.variable = v.variable || !plain
-	v.shows = path.Join(engineVolumes, name, v.subpath)
+	v.source = path.Join(engineVolumes, name, v.subpath)
 	if device := named.text("driver_opts", "device"); device != "" && named.text("driver_opts", "type") != "tmpfs" {
-		v.shows = path.Join(d.folderOf(device), v.subpath)
+		v.source = path.Join(d.folderOf(device), v.subpath)
 	}
 	return v
 }

@@ -157,9 +157,6 @@ func (s *Server) hook(at settings.Place, what string, words []string, name LinkN
 		program := ""
 		if len(words) > 0 && !assigns.MatchString(words[0]) {
 			program = " (" + filepath.Base(words[0]) + ")"
-			if text, ok := script(words); ok && strings.HasPrefix(strings.TrimSpace(text), "/") {
-				program = " (" + strings.Fields(text)[0] + ")"
-			}
 		}
 		s.unknown(name, at, what+program, "change settings, remove data, or start and stop servers", crashes...)
 	}

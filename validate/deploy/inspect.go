@@ -86,13 +86,16 @@ func (d item) mounted(s *Server) {
 		for _, option := range append(strings.Split(m.text("Mode"), ","), joinWords(m.get("Options").value)...) {
 			v.plain = v.plain && (option == "" || slices.Contains(allowed["volume options"], option))
 		}
+		if v.kind == "bind" {
+			v.source = path.Clean(v.from)
+		}
 		if v.kind == "volume" {
 			if v.from = m.text("Name"); anonymous.MatchString(v.from) {
 				v.from = ""
 			}
-			v.plain, v.shows = v.plain && m.text("Driver") == "local", strings.TrimSuffix(m.text("Source"), "/_data")
+			v.plain, v.source = v.plain && m.text("Driver") == "local", strings.TrimSuffix(m.text("Source"), "/_data")
 		}
-		s.addVolume(m.at(), v, func(string) loss { return besideFile("", v.source()) })
+		s.addVolume(m.at(), v, func(string) loss { return besideFile("", v.source) })
 	}
 	for _, m := range host.list("Mounts") {
 		if !zero(dig(m.value, "VolumeOptions", "DriverConfig")) {

@@ -22,10 +22,7 @@ func (p pod) storage(s *Server, c item) {
 	s.unmounted = lostAlways("the data are on no volume of the pod, and kubelet makes the container anew")
 	for _, m := range c.list("volumeMounts") {
 		name := m.text("name")
-		f, source, found := p.volume(name, m)
-		if !found {
-			f = maybeLost("not understood: the volume %s is not in the pod", name)
-		}
+		f, source := p.volume(name, m)
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.unreadReason = p.fromVolume(name, path.Join(m.text("subPath"), file))
 		}
@@ -61,11 +58,11 @@ func (p pod) claimOf(name string) string {
 }
 
 // volume returns the data loss of a pod's volume, and its source.
-func (p pod) volume(name string, m item) (f loss, source string, found bool) {
+func (p pod) volume(name string, m item) (f loss, source string) {
 	own := p.ownVolume(name)
 	named := func(d item) bool { return d.text("metadata", "name") == name }
 	if p.kind == "StatefulSet" && slices.ContainsFunc(p.list("spec", "volumeClaimTemplates"), named) {
-		return loss{}, path.Join(own, m.text("subPath")), true
+		return loss{}, path.Join(own, m.text("subPath"))
 	}
 	for _, v := range p.spec.list("volumes") {
 		if v.text("name") != name {
@@ -81,30 +78,29 @@ func (p pod) volume(name string, m item) (f loss, source string, found bool) {
 			yes, isBool := truth(dig(v.value, kind, key))
 			if !slices.Contains(allowed["kubernetes "+kind], key) && allowed["kubernetes "+kind] != nil && (yes || !isBool) {
 				return maybeLost("not understood: the key %s of the volume %s; it could keep nothing that is written", key,
-					name), own, true
+					name), own
 			}
 		}
 		switch kind {
 		case "emptyDir", "ephemeral":
 			if v.text("emptyDir", "medium") == "Memory" {
-				return loss{lost: moved, why: "the data are in an emptyDir in memory, which goes with the pod"}, own, true
+				return loss{lost: moved, why: "the data are in an emptyDir in memory, which goes with the pod"}, own
 			}
 			return loss{lost: []settings.Crash{settings.Shutdown}, doubted: []settings.Crash{settings.PowerLoss},
-				why: "the data are in an emptyDir or ephemeral volume, which goes with the pod"}, own, true
+				why: "the data are in an emptyDir or ephemeral volume, which goes with the pod"}, own
 		case "hostPath":
 			f := onMachine(v.text(kind, "path"))
 			if !p.pinned() {
 				f.doubted, f.why = moved,
 					"a hostPath stays behind when the pod moves to another machine: pin it to one by kubernetes.io/hostname"
 			}
-			return f, path.Join(v.text(kind, "path"), m.text("subPath")), true
+			return f, path.Join(v.text(kind, "path"), m.text("subPath"))
 		case "persistentVolumeClaim":
-			return loss{}, path.Join(p.claimOf(v.text(kind, "claimName")), m.text("subPath")), true
+			return loss{}, path.Join(p.claimOf(v.text(kind, "claimName")), m.text("subPath"))
 		}
-		return maybeLost("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind),
-			own, true
+		return maybeLost("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind), own
 	}
-	return loss{}, "", false
+	return maybeLost("not understood: the volume %s is not in the pod", name), ""
 }
 
 const hostname = "kubernetes.io/hostname"

@@ -53,7 +53,7 @@ type volume struct {
 	kind, from, to string // kind: volume, bind, tmpfs, or an unknown one
 	subpath        string
 	file           string // the file with the volume, "" if the folder of relative paths is unknown
-	shows          string // the resolved folder of the machine or the engine
+	source         string // the folder of the machine, or the engine's for a named volume; "" for a private one
 	plain          bool   // every key is known
 	readOnly       bool
 	variable       bool
@@ -101,20 +101,6 @@ func readVolume(value any) (v volume) {
 // engineVolumes is an engine's folder of named volumes: a container that mounts it sees them.
 const engineVolumes = "/var/lib/docker/volumes"
 
-// source is the folder behind a volume: one of the machine, or the engine's for a named volume; "" for a private
-// volume.
-func (v volume) source() string {
-	switch {
-	case v.shows != "":
-		return v.shows
-	case v.kind == "bind":
-		return path.Clean(v.from)
-	case v.kind == "volume" && v.from != "":
-		return path.Join(engineVolumes, v.from, v.subpath)
-	}
-	return ""
-}
-
 // shown is a source as the operator's file names it.
 func shown(source string) string {
 	for _, folder := range []string{engineVolumes, podVolumes} {
@@ -127,7 +113,7 @@ func shown(source string) string {
 
 // addVolume adds a mount of a container to the server; named returns the data loss of a named volume.
 func (s *Server) addVolume(at settings.Place, v volume, named func(name string) loss) {
-	m := mount{at: at, target: v.to, source: v.source(), readOnly: v.readOnly, variable: v.variable}
+	m := mount{at: at, target: v.to, source: v.source, readOnly: v.readOnly, variable: v.variable}
 	if v.kind == "bind" && (v.file != "" || path.IsAbs(v.from)) {
 		m.load = func(c *configFile, file string) { c.findBeside(v.file, path.Join(v.from, file)) }
 	}

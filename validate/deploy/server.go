@@ -271,7 +271,6 @@ func (s *Server) returns(kill, sleep time.Duration, afterKill, afterStop, atBoot
 // delayed replaces the files' delays by the given one.
 func (s *Server) delayed(d time.Duration) {
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Restart })
-	s.returns(0, 0, "", "", "")
 	for crash := range s.Returns {
 		s.Returns[crash] = Return{After: d, Why: "--restart-delay"}
 	}

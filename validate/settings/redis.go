@@ -232,8 +232,6 @@ func (s *Redis) Replicates() bool {
 	return s.MinReplicas > 0 || master != "" || s.last("sentinel").Name != ""
 }
 
-var hasMaster = not("no one", "")
-
 func (s *Redis) last(name string) (found Directive) {
 	for _, d := range slices.Backward(s.Directives) {
 		if d.Name == name {
@@ -275,7 +273,7 @@ func (s *Redis) Line(name string) string {
 // Follows returns the server's master, "" if it has none, and where replicaof is set.
 func (s *Redis) Follows() (master string, at Place) {
 	d := s.last("replicaof")
-	if len(d.Args) > 0 && hasMaster(d.Args) {
+	if len(d.Args) > 0 && not("no one", "")(d.Args) {
 		master = d.Args[0]
 	}
 	return master, d.Place
