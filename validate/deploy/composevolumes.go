@@ -40,8 +40,8 @@ func (v service) storage(s *Server) {
 func (d item) load(c *configFile, _ string) {
 	content, plain := interpolate(d.text("content"))
 	switch {
-	case !plain:
-		c.unreadReason = "it has variables"
+	case !plain || len(oddKeys(d.value, allowed["compose config"])) > 0:
+		c.unreadReason = "it has variables, or a key that is not known"
 	case d.has("content"):
 		c.text, c.name = content, d.file+", configs"
 	case d.text("file") != "":

@@ -94,6 +94,9 @@ func readVolume(value any) (v volume) {
 		v.to, also = interpolate(text(m, "target"))
 		v.variable, v.subpath = !ok || !also, text(m, "volume", "subpath")
 		v.plain = v.plain && len(oddKeys(m, allowed["compose mount"])) == 0
+		for _, options := range []any{m["volume"], m["bind"], m["tmpfs"]} {
+			v.plain = v.plain && len(oddKeys(options, allowed["compose mount options"])) == 0
+		}
 	}
 	return v
 }
