@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -28,7 +29,7 @@ type Failover struct {
 	// Followers are the replicas that were read.
 	Followers []*Server `json:"-"`
 
-	unread bool // a Sentinel's file was not read
+	watched bool // by a Sentinel
 }
 
 // MostReplicas is the largest number of replicas in a trial.
@@ -111,23 +112,21 @@ func (s *Server) JudgesTakeovers() {
 // applySentinel applies a Sentinel's file. Of several Sentinels the one with the shortest wait counts; one with an
 // unread file may not wait at all.
 func (f *Failover) applySentinel(c *configFile) {
-	found, err := (*Failover)(nil), fmt.Errorf("it was not read")
-	switch {
-	case c.name != "":
-		found, err = parseSentinel(c.name, c.text, f.Replicas)
-	case c.file != "":
-		var text string
-		if text, err = readText(c.file); err == nil {
-			found, err = parseSentinel(c.file, text, f.Replicas)
-		}
+	text, err := c.text, error(nil)
+	if c.file != "" {
+		text, err = readText(c.file)
+	} else if c.name == "" {
+		err = errors.New("it was not read")
 	}
-	switch {
-	case err != nil:
-		f.After, f.unread = 0, true
-		file := cmp.Or(c.name, c.file, c.path, "that its command should name")
-		f.Why = fmt.Sprintf("by a Sentinel with the file %s: %v", file, err)
-	case !f.unread && (f.After == 0 || found.After < f.After):
-		f.After, f.Why = found.After, found.Why
+	file, after, why := cmp.Or(c.name, c.file, c.path, "that its command should name"), time.Duration(0), ""
+	if err == nil {
+		after, why, err = parseSentinel(file, text)
+	}
+	if err != nil {
+		why = fmt.Sprintf("by a Sentinel with the file %s: %v", file, err)
+	}
+	if !f.watched || after < f.After {
+		f.watched, f.After, f.Why = true, after, why
 	}
 }
 
@@ -136,10 +135,10 @@ const downAfterDefault = 30 * time.Second
 
 // parseSentinel reads from a sentinel.conf how soon a replica is promoted: not before the master has been silent for
 // down-after-milliseconds.
-func parseSentinel(name, data string, replicas int) (*Failover, error) {
+func parseSentinel(name, data string) (after time.Duration, why string, err error) {
 	r, err := settings.ParseRedis(name, data)
 	if err != nil {
-		return nil, err
+		return 0, "", err
 	}
 	waits, at := map[string]time.Duration{}, map[string]settings.Place{}
 	odd := slices.Clone(r.Unknown) // one may shorten the wait, or run a script that promotes a replica
@@ -165,22 +164,19 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 		}
 	}
 	if len(waits) == 0 {
-		return nil, &settings.Problem{Place: settings.Place{File: name},
-			What:  "no line says sentinel monitor, so this is no Sentinel's file",
-			Right: "give the sentinel.conf"}
+		return 0, "", &settings.Problem{Place: settings.Place{File: name},
+			What: "no line says sentinel monitor, so this is no Sentinel's file", Right: "give the sentinel.conf"}
 	}
-	found := PromotedAtOnce(replicas)
 	if len(odd) > 0 {
-		found.Why = fmt.Sprintf("not understood: %s of a Sentinel's file (%s), by which a replica may be promoted at once",
-			strings.Join(append([]string{odd[0].Name}, odd[0].Args[:min(1, len(odd[0].Args))]...), " "), odd[0].Place)
-		return found, nil
+		return 0, fmt.Sprintf("not understood: %s of a Sentinel's file (%s), by which a replica may be promoted at once",
+			strings.Join(append([]string{odd[0].Name}, odd[0].Args[:min(1, len(odd[0].Args))]...), " "), odd[0].Place), nil
 	}
-	for i, master := range sortedKeys(waits) { // the lock may be on any of the masters
-		if wait := waits[master]; i == 0 || wait < found.After {
-			found.After, found.Why = wait, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s (%s)", wait, at[master])
+	for _, master := range sortedKeys(waits) { // the lock may be on any of the masters
+		if wait := waits[master]; why == "" || wait < after {
+			after, why = wait, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s (%s)", wait, at[master])
 		}
 	}
-	return found, nil
+	return after, why, nil
 }
 
 // sentinel finds the configuration file of a Sentinel in a container.

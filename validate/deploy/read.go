@@ -81,7 +81,7 @@ func Read(files []string, o Options) (*Deployment, error) {
 	if o.Sentinel != "" {
 		g, err := open(o.Sentinel, nil)
 		if err == nil {
-			_, err = parseSentinel(g.file, g.text, 0)
+			_, _, err = parseSentinel(g.file, g.text)
 		}
 		if err != nil {
 			return nil, err
