@@ -238,7 +238,7 @@ func (v *validateFlags) failover(d *deploy.Deployment) *deploy.Failover {
 		found.Replicas, found.Never, found.Uncounted = v.replicas, found.Never && v.replicas == found.Replicas, ""
 	}
 	if found != nil {
-		d.Server.JudgesTakeovers()
+		d.Server.JudgesTakeovers(found)
 	}
 	return found
 }

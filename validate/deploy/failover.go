@@ -91,22 +91,34 @@ func (d *Deployment) failover() {
 func (d *Deployment) takeover() {
 	s := d.Server
 	for _, other := range d.Servers {
-		if other != s && slices.ContainsFunc(other.Unsettled(settings.Kill), func(l Link) bool { return l.Name != Restart }) {
+		follows, _ := other.Redis.Follows()
+		if other != s && follows == "" && slices.ContainsFunc(other.Unsettled(settings.Kill), func(l Link) bool { return l.Name != Restart }) {
 			s.doubt(Takeover, other.Place, other.Name+" may be a replica of it, and be promoted: its program or its settings "+
 				"are not known")
 		}
 	}
-	if d.Failover != nil {
-		s.establish(Takeover, s.Place, "replicas that were read: their takeovers are judged")
-	} else {
+	for _, r := range d.reports {
+		n := r.Info["connected_slaves"]
+		if n != "" && n != "0" && (d.Failover == nil || n != strconv.Itoa(d.Failover.Replicas)) {
+			s.doubt(Takeover, r.Place,
+				n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
+					"and --sentinel or --wait")
+		}
+	}
+	if d.Failover == nil {
 		s.assume(Takeover, s.Place, "no replica is promoted in its place")
+	} else if broken := s.links(settings.Kill, func(l Link) bool { return l.Name == Takeover }); len(broken) > 0 {
+		d.Failover.Uncounted = broken[0].String()
 	}
 }
 
-// JudgesTakeovers marks the takeovers as judged by trials.
-func (s *Server) JudgesTakeovers() {
+// JudgesTakeovers marks the takeovers as judged by trials, whose rows say what is not known.
+func (s *Server) JudgesTakeovers(f *Failover) {
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Takeover })
 	s.establish(Takeover, s.Place, "its replicas' takeovers are judged")
+	if f.Uncounted == "" {
+		s.assume(Takeover, s.Place, "it has %d replicas, and no more", f.Replicas)
+	}
 }
 
 // applySentinel applies a Sentinel's file. Of several Sentinels the one with the shortest wait counts; one with an

@@ -152,11 +152,6 @@ func (r *Report) state(s *Server) {
 	if role := r.Info["role"]; role != "" && role != "master" {
 		s.doubt(Settings, r.Place, "this server is a replica, which takes no locks: ask its master")
 	}
-	if n := r.Info["connected_slaves"]; n != "" && n != "0" {
-		s.doubt(Takeover, r.Place,
-			n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
-				"and --sentinel or --wait")
-	}
 	s.identify(r)
 	for _, key := range sortedKeys(r.Info) {
 		value := r.Info[key]
