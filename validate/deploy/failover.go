@@ -108,7 +108,7 @@ func (d *Deployment) takeover() {
 	if d.Failover == nil {
 		s.assume(Takeover, s.Place, "no replica is promoted in its place")
 	} else if broken := s.links(settings.Kill, func(l Link) bool { return l.Name == Takeover }); len(broken) > 0 {
-		d.Failover.Uncounted = broken[0].String()
+		d.Failover.Uncounted, d.Failover.Never = broken[0].String(), false
 	}
 }
 
@@ -137,6 +137,7 @@ func (f *Failover) applySentinel(c *configFile) {
 	if err != nil {
 		why = fmt.Sprintf("by a Sentinel with the file %s: %v", file, err)
 	}
+	f.Never = f.Never && after > 0 // otherwise a script may promote one
 	if !f.watched || after < f.After {
 		f.watched, f.After, f.Why = true, after, why
 	}
