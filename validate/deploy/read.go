@@ -78,6 +78,9 @@ func Read(files []string, o Options) (*Deployment, error) {
 		d.configs = []*settings.Redis{config}
 		d.Files = append(d.Files, o.Config)
 	}
+	if err := d.assemble(o); err != nil {
+		return nil, err
+	}
 	if o.Sentinel != "" {
 		g, err := open(o.Sentinel, nil)
 		if err == nil {
@@ -86,10 +89,7 @@ func Read(files []string, o Options) (*Deployment, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.sentinels = append(d.sentinels, &configFile{path: g.file, name: g.file, text: g.text})
-	}
-	if err := d.assemble(o); err != nil {
-		return nil, err
+		d.sentinels = []*configFile{{path: g.file, name: g.file, text: g.text}}
 	}
 	return d, d.link(o)
 }
