@@ -91,8 +91,8 @@ func (d *Deployment) failover() {
 func (d *Deployment) takeover() {
 	s := d.Server
 	for _, other := range d.Servers {
-		follows, _ := other.Redis.Follows()
-		if other != s && follows == "" && slices.ContainsFunc(other.Unsettled(settings.Kill), func(l Link) bool { return l.Name != Restart }) {
+		doubted := slices.ContainsFunc(other.Unsettled(settings.Kill), func(l Link) bool { return l.Name != Restart })
+		if follows, _ := other.Redis.Follows(); other != s && follows == "" && doubted {
 			s.doubt(Takeover, other.Place, other.Name+" may be a replica of it, and be promoted: its program or its settings "+
 				"are not known")
 		}
