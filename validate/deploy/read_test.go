@@ -1,0 +1,82 @@
+package deploy
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/validate/settings"
+)
+
+// ordinary are deployments without a broken link.
+var ordinary = map[string]string{"compose.yaml": `
+services:
+  lock:
+    image: redis:7
+    command: redis-server --appendonly yes --appendfsync always
+    volumes: [{type: volume, source: data, target: /data, volume: {nocopy: true}}]
+    deploy: {mode: replicated, restart_policy: {condition: any}}
+    healthcheck: {test: [CMD, redis-cli, ping]}
+    ulimits: {nofile: {soft: 1, hard: 2}}
+volumes: {data: {driver: local}}
+`, "objects.yaml": `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: lock}
+spec:
+  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain}
+  template:
+    spec:
+      securityContext: {fsGroup: 999, seccompProfile: {type: RuntimeDefault}}
+      containers:
+        - name: redis
+          image: redis:7
+          args: [--appendonly, "yes", --appendfsync, always]
+          lifecycle: {preStop: {sleep: {seconds: 5}}}
+          livenessProbe: {exec: {command: [redis-cli, ping]}}
+          securityContext: {readOnlyRootFilesystem: true}
+          volumeMounts: [{name: data, mountPath: /data}]
+  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}]
+`}
+
+// aside are the mappings that neither place data or settings, nor run anything.
+var aside = regexp.MustCompile(`^$|^/volumes$|/metadata$|/template$|/exec$|/nofile$|/sleep$`)
+
+func TestRead_UnknownKey_BreaksALink(t *testing.T) {
+	for name, text := range ordinary {
+		var whole any
+		require.NoError(t, yaml.Unmarshal([]byte(text), &whole))
+		broken := func() bool {
+			file := filepath.Join(t.TempDir(), name)
+			data, err := json.Marshal(whole)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(file, data, 0o600))
+			d, err := Read([]string{file}, Options{})
+			require.NoError(t, err)
+			return len(d.Server.Broken(settings.Kill, false)) > 0
+		}
+		require.False(t, broken(), name)
+		var visit func(path string, value any)
+		visit = func(path string, value any) {
+			for i, item := range list(value) {
+				visit(fmt.Sprintf("%s/%d", path, i), item)
+			}
+			mapping := asMap(value)
+			for _, key := range keys(mapping) {
+				visit(path+"/"+key, mapping[key])
+			}
+			if mapping != nil && !aside.MatchString(path) {
+				mapping["unknown"] = map[string]any{"a": "b"}
+				require.True(t, broken(), "%s: an unknown key in %s", name, path)
+				delete(mapping, "unknown")
+			}
+		}
+		visit("", whole)
+	}
+}
