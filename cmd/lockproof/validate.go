@@ -220,10 +220,6 @@ func checkWAITAOF(q validate.Question) error {
 	case !aof:
 		return usage("--waitaof: there is no append-only file to wait for, and Redis refuses WAITAOF: add --set " +
 			"'appendonly yes'")
-	case q.Failover.NeverOnDisk(q.Wait):
-		return usage("--waitaof --wait %d: WAITAOF never counts a replica without an append-only file: %s; say appendonly "+
-			"yes there, or leave --waitaof out",
-			q.Wait, strings.Join(q.Failover.WithoutAOF, ", and "))
 	}
 	return nil
 }

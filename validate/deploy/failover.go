@@ -24,8 +24,6 @@ type Failover struct {
 	Why   string        `json:"why"`   // one clause
 	// Never: no Sentinel promotes a replica; only an operator does.
 	Never bool `json:"never,omitempty"`
-	// WithoutAOF names the replicas without an append-only file: WAITAOF never counts one.
-	WithoutAOF []string `json:"without_aof,omitempty"`
 	// Followers are the replicas that were read.
 	Followers []*Server `json:"-"`
 
@@ -39,14 +37,6 @@ const MostReplicas = 9
 func PromotedAtOnce(replicas int) *Failover {
 	return &Failover{Replicas: max(replicas, 1), Uncounted: "nothing that was read says how many replicas there are",
 		Why: "nothing that was read keeps a replica from being promoted at once"}
-}
-
-// NeverOnDisk reports whether too few replicas have an append-only file for WAITAOF to succeed.
-func (f *Failover) NeverOnDisk(wait int) bool {
-	if f == nil || wait == 0 || len(f.WithoutAOF) == 0 || f.Uncounted != "" && len(f.WithoutAOF) < f.Replicas {
-		return false
-	}
-	return f.Replicas-len(f.WithoutAOF) < wait
 }
 
 func (d *Deployment) failover() {
@@ -71,10 +61,6 @@ func (d *Deployment) failover() {
 			f.Uncounted = fmt.Sprintf("%s: it is not known how many of %s run", s.Place, s.Name)
 		}
 		never = never && s.Redis.Last("replica-priority") == "0"
-		if !s.Redis.AppendOnly && !s.Unread && len(s.Unsettled(settings.Kill)) == 0 {
-			at := cmp.Or(s.Redis.At("appendonly"), s.CommandPlace)
-			f.WithoutAOF = append(f.WithoutAOF, fmt.Sprintf("%s: %s has no append-only file", at, s.Name))
-		}
 	}
 	if f.Replicas > MostReplicas {
 		f.Uncounted = fmt.Sprintf("there are %d, and trials have %d", f.Replicas, MostReplicas)

@@ -91,7 +91,11 @@ func (f *Failover) DoubtsWAITAOF() string {
 		return "which servers the replicas are is not known, and some answer WAITAOF before the fsync: give their files"
 	}
 	for _, s := range f.Followers {
-		if why := s.DoubtsWAITAOF(); why != "" {
+		why := s.DoubtsWAITAOF()
+		if !s.Redis.AppendOnly {
+			why = "WAITAOF counts no replica without an append-only file: say appendonly yes, or leave --waitaof out"
+		}
+		if why != "" {
 			return fmt.Sprintf("%s: %s", s.Name, why)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/validate/settings"
 )
 
 // Redis 7.4 and Valkey answer WAITAOF before the fsync of everysec. A tag that floats may be either.
@@ -36,13 +38,17 @@ func TestResolved_LinksToRun(t *testing.T) {
 
 // A takeover is as good as the replica that it promotes, which may be any.
 func TestDoubtsWAITAOF_OfATakeover_NeedsEveryReplicaKnown(t *testing.T) {
-	known, old := &Server{Software: Software{"Redis", "8"}}, &Server{Name: "r2", Software: Software{"Redis", "7.4.1"}}
+	aof := &settings.Redis{AppendOnly: true}
+	known, old := &Server{Software: Software{"Redis", "8"}, Redis: aof},
+		&Server{Name: "r2", Software: Software{"Redis", "7.4.1"}, Redis: aof}
+	none := &Server{Name: "r3", Software: Software{"Redis", "8"}, Redis: settings.Default()}
 	for _, c := range []struct {
 		followers []*Server
 		doubt     string
 	}{
 		{nil, "which servers the replicas are is not known"},
 		{[]*Server{known}, ""},
+		{[]*Server{known, none}, "r3: WAITAOF counts no replica without an append-only file"},
 		{[]*Server{known, old}, "r2: Redis 7.4.1 answers WAITAOF before the fsync"},
 	} {
 		f := &Failover{Followers: c.followers}
