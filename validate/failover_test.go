@@ -139,7 +139,7 @@ func TestWAITAOF_UnknownServer_IsInconclusive(t *testing.T) {
 		a.TTLs = []time.Duration{20 * time.Second}
 		require.Equal(t, want, judged(t, a).Rows[0].Verdict, software)
 		b := takeoverRunner(t, "appendfsync everysec\n", deploy.Failover{Replicas: 1,
-			Followers: []*deploy.Server{{Software: software}}}, 1)
+			Followers: []*deploy.Server{{Software: software, Redis: r}}}, 1)
 		b.Server.Software, b.WaitAOF, b.TTLs, b.Crashes = redis8, true, a.TTLs, nil
 		require.Equal(t, want, judged(t, b).Takeovers[0].Verdict, software)
 	}

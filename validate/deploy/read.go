@@ -82,14 +82,15 @@ func Read(files []string, o Options) (*Deployment, error) {
 		return nil, err
 	}
 	if o.Sentinel != "" {
-		g, err := open(o.Sentinel, nil)
-		if err == nil {
-			_, _, err = parseSentinel(g.file, g.text)
-		}
+		text, err := readText(o.Sentinel)
 		if err != nil {
+			return nil, &settings.Problem{Place: settings.Place{File: o.Sentinel},
+				What: "cannot be read: " + input.Cause(err).Error(), Right: "name a file that is there"}
+		}
+		if _, _, err := parseSentinel(o.Sentinel, text); err != nil {
 			return nil, err
 		}
-		d.sentinels = []*configFile{{path: g.file, name: g.file, text: g.text}}
+		d.sentinels = []*configFile{{path: o.Sentinel, name: o.Sentinel, text: text}}
 	}
 	return d, d.link(o)
 }
