@@ -103,7 +103,7 @@ func (s *Server) JudgesTakeovers(f *Failover) {
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Takeover })
 	s.establish(Takeover, s.Place, "its replicas' takeovers are judged")
 	if f.Uncounted == "" {
-		s.assume(Takeover, s.Place, "it has %d replicas, and no more", f.Replicas)
+		s.assume(Takeover, s.Place, "the number of its replicas is %d", f.Replicas)
 	}
 }
 
