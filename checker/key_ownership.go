@@ -29,6 +29,7 @@ type keyOwnership struct {
 	ender       int32 // the event that ended it; -1: none
 	ended       string
 	unnamed     bool // a script set it, with an unknown token
+	overwrites  bool // it took the place of another client's key, which a SET must not do
 }
 
 // show records the token that a node showed at the key, and reports whether it is this ownership's.

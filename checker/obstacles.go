@@ -64,13 +64,14 @@ func (a *analysis) readLeases(k *keyed) map[string]tokenLeases {
 
 // excusedUntil returns until when a key is an obstacle. It is one as long as it is there in four cases: its owner is
 // unknown; it overlaps a lease with its token; it appears after such a lease has reached its deadline, as on a node
-// that was paused; or its command was held up for a TTL. Otherwise it is one while a fault keeps its owner from
+// that was paused; or its command was held up for a TTL. The latter two do not excuse a key that took the place of
+// another client's: a lock must not overwrite one. Otherwise it is one while a fault keeps its owner from
 // deleting it: a killed owner never can, one that is cut off can when the link heals. Without such a fault the key of a
 // failed attempt is not an obstacle: the lock must delete it.
 func (a *analysis) excusedUntil(h *keyOwnership, l tokenLeases) int64 {
 	switch {
-	case h.owner == "", h.span().touches(l.held), l.lapsed > 0 && h.from >= l.lapsed,
-		a.heldTooLong(h.owner, h.node, h.from):
+	case h.owner == "", h.span().touches(l.held),
+		!h.overwrites && (l.lapsed > 0 && h.from >= l.lapsed || a.heldTooLong(h.owner, h.node, h.from)):
 		return h.until
 	}
 	until := h.from
@@ -196,7 +197,8 @@ func (k *keyed) lateTakeovers(during span, client string) []span {
 	var points []span
 	for _, h := range k.ownerships {
 		acquiring := func(o *operation) bool { return o.process == h.owner && o.invoked <= h.from && h.from <= o.done }
-		if h.owner != client && h.from > during.from && h.from < during.until && !slices.ContainsFunc(k.acquires, acquiring) {
+		if h.owner != client && !h.overwrites && h.from > during.from && h.from < during.until &&
+			!slices.ContainsFunc(k.acquires, acquiring) {
 			points = append(points, span{h.from, h.from})
 		}
 	}

@@ -180,11 +180,15 @@ func (t *timeline) set(c keyCommand, p place, before *keyOwnership) {
 	}
 	h := t.open(p, c.time, c.Token, c.client, c.event)
 	h.unnamed = c.unnamed()
+	h.overwrites = before != nil && c.overwrites(before) && (before.ended == TenureVanished || before.by == c.client)
 	t.applyExpiry(c, h)
 }
 
 // unnamed reports whether a script sets a value that is not one of its arguments.
 func (c keyCommand) unnamed() bool { return c.Token == "" && strings.HasPrefix(c.Name, "EVAL") }
+
+// overwrites reports whether a command sets the key although another client has it.
+func (c keyCommand) overwrites(h *keyOwnership) bool { return c.Unconditional && h.owner != c.client }
 
 // isOwn reports whether a command that sets the key found its own token; if a token is unknown, whether the owner is
 // its client.

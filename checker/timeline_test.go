@@ -165,6 +165,34 @@ func TestKilledOwner_KeyIsExcused(t *testing.T) {
 	}
 }
 
+// A late SET that takes the place of another client's key excuses no wait, answered or not. One that finds the key free
+// does.
+func TestLateSet_OverwritesAnothersKey_ExcusesNoWait(t *testing.T) {
+	for _, test := range []struct {
+		plain, answered bool
+		verdict         string
+	}{{false, false, history.Holds}, {true, false, history.Violated}, {true, true, history.Violated}} {
+		s := newStory()
+		links, nodes := []string{"c1-n1", "c1-n2", "c1-n3"}, []string{"n1", "n2", "n3"}
+		s.fault(100, "hold", history.PhaseBegin, 1, links...)
+		s.grant("c1", 0, 10, 900)
+		s.sets(1005, "c2", "t2", 1000, nodes...)
+		s.grant("c2", 1000, 1010, 900)
+		s.instant(1020, "kill", "c2")
+		s.fault(1800, "hold", history.PhaseEnd, 1, links...)
+		for _, node := range nodes {
+			reply := s.command(1801, "c1>"+node, history.Command{Name: "SET", Key: "k1", Token: "t1", Expiry: 1000 * ms,
+				Effect: history.EffectSet, Unconditional: test.plain})
+			if test.answered {
+				reply(1801, "OK", true)
+			}
+			s.refused(2100, "c3", "t3", "nil", node)
+		}
+		s.grant("c3", 1030, 2950, 900)
+		require.Equal(t, test.verdict, s.judged(t, DeadlockFreedom).Verdict, test)
+	}
+}
+
 // A GET shows the key of a client that was killed before the reply to its SET: others must wait for its expiry.
 func TestKilledClient_KeyThatAGetShows_IsExcused(t *testing.T) {
 	for seen, violated := range map[string]bool{"t1": false, "t9": true} {

@@ -78,7 +78,10 @@ func (t *timeline) found(refusal keyCommand, p place) {
 	if c.Effect == history.EffectExtend { // the extended key was there until now
 		from = max(from, t.last[p].until)
 	}
-	t.setExpiry(c.event, t.open(p, from, c.Token, c.client, c.event), when, c.Expiry)
+	last := t.last[p]
+	h := t.open(p, from, c.Token, c.client, c.event)
+	h.overwrites = last != nil && last.until > from && c.overwrites(last)
+	t.setExpiry(c.event, h, when, c.Expiry)
 }
 
 // shownBy reports whether a refused SET shows that a command was executed: the refusal names its token, or no token and

@@ -52,8 +52,12 @@ type extended struct {
 }
 
 // reporting renews its leases by itself, and they report the end of their validity.
-func reporting(env locktest.Env) (locktest.Lock, error) {
-	lock, err := extending(extendIfOwned)(env)
+func reporting(by extension) locktest.New {
+	return func(env locktest.Env) (locktest.Lock, error) { return renewed(by, env) }
+}
+
+func renewed(by extension, env locktest.Env) (locktest.Lock, error) {
+	lock, err := extending(by)(env)
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
 		granted, err := lock.Acquire(ctx, key)
 		if err != nil {
@@ -131,4 +135,9 @@ func TestRun_LockRenewsAndReportsValidity_IsBelieved(t *testing.T) {
 	r := victim(t, "renews-and-reports")
 	r.failed(t, "TestVictims/renews-and-reports")
 	r.says(t, "believed for as long as the lease says")
+}
+
+// A late renewal by SET XX takes the next holder's key, which then stays although that holder has died.
+func TestRun_LockRenewsBySetXX_BlocksOthers(t *testing.T) {
+	victim(t, "renews-by-set-xx").failed(t, "TestVictims/renews-by-set-xx", "late-renewal")
 }
