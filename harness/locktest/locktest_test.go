@@ -314,6 +314,7 @@ func TestContextual_ContextEnds_EndsTheBelief(t *testing.T) {
 	r := victim(t, "told-in-time")
 	require.True(t, r.passed, r.output)
 	r.says(t, "--- PASS: TestVictims/told-in-time/watchdog-cut-off")
+	victim(t, "told-unless-refused").failed(t, "TestVictims/told-unless-refused", "watchdog-cut-off")
 	r = victim(t, "told-too-late")
 	r.failed(t, "TestVictims/told-too-late", "watchdog-cut-off")
 	r.says(t, "believed until released or until the lease's context ends (declared)")

@@ -189,8 +189,8 @@ const (
 	plain = `return redis.call('DEL', KEYS[1])`
 )
 
-// watching is onOne with leases that extend themselves. With tells, their context ends when an extension fails.
-func watching(tells bool) locktest.New {
+// watching is onOne with leases that extend themselves. Their context ends at the first extension that is lost.
+func watching(lost func(extended bool, err error) bool) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		lock, err := onOne(rand.Text, owned)(env)
 		client := env.Client(0, noRetries, func(o *redis.Options) {
@@ -206,7 +206,7 @@ func watching(tells bool) locktest.New {
 			go func() {
 				for kept.Err() == nil {
 					time.Sleep(env.TTL / 4)
-					if err := client.PExpire(kept, key, env.TTL).Err(); err != nil && tells {
+					if lost(client.PExpire(kept, key, env.TTL).Result()) {
 						cancel()
 					}
 				}
@@ -306,10 +306,12 @@ func TestVictims(t *testing.T) {
 		"explored-panics":       with(panicking, few, locktest.Explore(time.Minute)),
 		"explored-on-one":       with(oneServer, safety, few, expiring, locktest.Explore(5*time.Second)),
 		"explored-in-real-time": with(good, locktest.On("local"), locktest.Explore(time.Minute)),
-		"told-in-time": with(watching(true), safety, on("watchdog-cut-off"),
+		"told-in-time": with(watching(func(extended bool, err error) bool { return err != nil || !extended }), safety,
+			on("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased)),
+		"told-too-late": with(watching(func(bool, error) bool { return false }), safety, on("watchdog-cut-off"),
 			locktest.Believes(locktest.UntilReleased)),
-		"told-too-late": with(watching(false), safety, on("watchdog-cut-off"),
-			locktest.Believes(locktest.UntilReleased)),
+		"told-unless-refused": with(watching(func(_ bool, err error) bool { return err != nil }), safety,
+			on("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased)),
 		"fence-grows":         with(fenced(func(count int64) int64 { return count }), on("client-pause-fenced")),
 		"fence-shrinks":       with(fenced(func(count int64) int64 { return 1000 - count }), on("client-pause-fenced")),
 		"fence-stays":         with(fenced(func(int64) int64 { return 7 }), on("client-pause-fenced")),
