@@ -10,7 +10,8 @@ import (
 // once for each key until when it is one. Deadlock freedom and fault tolerance use that.
 
 // unseenKey is a key that a lease may have left on a node though no known command set it: a transaction did, for
-// example. It lasts from the lease's beginning until it expires by the node's clock. A released lease has none.
+// example. It lasts from the lease's beginning until it expires by the node's clock. A released lease has none. A SET
+// without a reply may have left one as well ([timeline.addUnseen]).
 type unseenKey struct {
 	span
 	node string
@@ -141,8 +142,8 @@ func (a *analysis) beyondTTL(h *keyOwnership, t int64, event int) span {
 }
 
 // ownTTL is a client's TTL, or the scenario's if that is longer.
-func (a *analysis) ownTTL(client string) int64 {
-	return max(a.header.TTL, a.header.ClientTTLs[client])
+func (r *record) ownTTL(client string) int64 {
+	return max(r.header.TTL, r.header.ClientTTLs[client])
 }
 
 // obstructed returns the intervals of a client's wait in which too few nodes of its list were both healthy for it and

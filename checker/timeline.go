@@ -17,6 +17,7 @@ type timeline struct {
 	unanswered        unanswered
 	looks             []look                  // of the current instant
 	last              map[place]*keyOwnership // the latest at each place, ended or not
+	foreign           map[place]int64         // when a reply last showed a key of no known SET
 }
 
 // moment is an event's index and time.
@@ -31,7 +32,7 @@ func readTimeline(r *record) error {
 	t := &timeline{
 		record: r, nodes: map[string]bool{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
 		down: map[string]moment{}, full: map[string]moment{}, moved: map[string]moment{},
-		unanswered: unanswered{},
+		unanswered: unanswered{}, foreign: map[place]int64{},
 	}
 	for _, node := range r.header.Servers() {
 		t.nodes[node] = true
@@ -58,6 +59,7 @@ func readTimeline(r *record) error {
 		}
 		t.close(h, r.end, TenureOpen, -1)
 	}
+	t.addUnseen()
 	return nil
 }
 

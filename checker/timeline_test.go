@@ -209,6 +209,24 @@ func TestKilledClient_KeyThatAGetShows_IsExcused(t *testing.T) {
 	}
 }
 
+// Others may only ask whether the key exists, so that no reply shows which killed client's SET left it. A SET that finds
+// another's key leaves none.
+func TestKilledClient_UnansweredSetThatNothingShows_IsExcused(t *testing.T) {
+	for held, violated := range map[bool]bool{false: false, true: true} {
+		s := newStory()
+		s.attempt("c1", 0, 0, "")
+		if held {
+			s.sets(4, "c3", "t3", 20, "n1", "n2", "n3")
+		}
+		for _, node := range []string{"n1", "n2", "n3"} {
+			s.silent(5, "c1", "t1", node)
+		}
+		s.instant(10, "kill", "c1")
+		s.attempt("c2", 20, 1000, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), held)
+	}
+}
+
 // A replaced key was there until the takeover, despite an unanswered delete.
 func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
 	s := newStory()

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,7 @@ func (t *timeline) found(refusal keyCommand, p place) {
 	}
 	i := slices.IndexFunc(t.unanswered[p], func(c keyCommand) bool { return t.shownBy(refusal, c, p) })
 	if i < 0 {
+		t.foreign[p] = refusal.time
 		return
 	}
 	c := t.unanswered[p][i]
@@ -97,8 +99,36 @@ func (t *timeline) shownBy(refusal, c keyCommand, p place) bool {
 			return false
 		}
 	}
+	return t.ownerCannotKnow(c, p) || named && t.late(c, p, refusal.time)
+}
+
+// ownerCannotKnow reports whether a command's client was killed, or a link held the command up for a TTL.
+func (t *timeline) ownerCannotKnow(c keyCommand, p place) bool {
 	_, killed := t.record.kills.first(c.client, 0)
-	return killed || t.record.heldTooLong(c.client, p.node, c.time) || named && t.late(c, p, refusal.time)
+	return killed || t.record.heldTooLong(c.client, p.node, c.time)
+}
+
+// addUnseen adds the keys that SETs without a reply may have left although no reply shows a key: other clients may only
+// ask whether it exists. One lasts until it expires, or another key is there.
+func (t *timeline) addUnseen() {
+	for p, commands := range t.unanswered {
+		k := t.record.key(p.key)
+		for _, c := range commands {
+			when := t.record.executionTime(p.node, t.record.arrival(c.client, p.node, c.time))
+			if c.Effect != history.EffectSet || when <= t.foreign[p] || !t.ownerCannotKnow(c, p) {
+				continue
+			}
+			until := t.record.clocks.wall[p.node].timeAfter(cmp.Or(c.Expiry, t.record.ownTTL(c.client)), when, c.event)
+			for _, h := range k.ownerships {
+				if h.node == p.node && h.until > when {
+					until = min(until, h.from)
+				}
+			}
+			if until > when {
+				k.unseen = append(k.unseen, unseenKey{span{when, until}, p.node})
+			}
+		}
+	}
 }
 
 // namesNoClient reports whether a refusal leaves the owner open: it is nil, or a script's number that is no known
