@@ -15,9 +15,9 @@ var _ = declare(Property{
 	Name:    DeadlockFreedom,
 	Meaning: "once faults are healed and holders gone, a waiting client gets the lock within a stated bound",
 	Place:   4,
-	Timed:   true, Keys: true,
-	Brief: func(_ Violation, length string) string { return "waited without a grant: " + length },
-	judge: func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
+	Timed:   true,
+	Brief:   func(_ Violation, length string) string { return "waited without a grant: " + length },
+	judge:   func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
 })
 
 // deadlockFreedom: once faults are healed and holders gone, a waiting client gets the lock within Bounds.Free
@@ -30,7 +30,8 @@ var _ = declare(Property{
 // node's clock is set, or another client's key appears late ([keyed.setbacksOf], [keyed.lateTakeovers]).
 //
 // A remaining interval longer than the bound, by the client's clocks, is a violation: the lock was free while the
-// client waited. A shorter one shows nothing.
+// client waited. A shorter one shows nothing. If the owners of the keys are unknown, only waits that no key can excuse
+// are violations ([deadlockFreedom.provenWaits]).
 type deadlockFreedom struct{ *analysis }
 
 func (d *deadlockFreedom) judge() Result {
@@ -39,9 +40,13 @@ func (d *deadlockFreedom) judge() Result {
 	tested := make([]int64, len(d.keys)) // by key: its last grant that tests the property
 	undecided := false                   // a client waited too long, unless an unknown key excuses it
 	for i, k := range d.keys {
-		undecided = undecided || d.keysUnknown != "" && len(d.lateWaits(k, false, map[string]int64{})) > 0
-		violations = append(violations, d.lateWaits(k, true, measured)...)
-		violations = append(violations, d.tooLongHeld(k)...)
+		interrupted := k.byClient(func(client string) []span { return union(k.setbacksOf(client), k.excused[client]) })
+		late, tooLong := d.lateWaits(k, interrupted, true, measured), d.tooLongHeld(k)
+		if d.keysUnknown != "" {
+			undecided = undecided || len(d.lateWaits(k, k.excused, false, map[string]int64{}))+len(tooLong) > 0
+			late, tooLong = d.provenWaits(k), nil
+		}
+		violations = append(append(violations, late...), tooLong...)
 		tested[i] = d.earned(k, measured)
 	}
 	slices.SortStableFunc(violations, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
@@ -65,13 +70,28 @@ func (d *deadlockFreedom) judge() Result {
 	return result
 }
 
-// lateWaits finds the waits during which the lock was free for longer than Bounds.Free, and measures the longest such
-// time. If keys is false, setbacks and late keys do not interrupt a wait.
-func (d *deadlockFreedom) lateWaits(k *keyed, keys bool, measured map[string]int64) (late []Violation) {
-	interrupted := k.excused
-	if keys {
-		interrupted = k.byClient(func(client string) []span { return union(k.setbacksOf(client), k.excused[client]) })
+// provenWaits are the late waits that no key excuses, whoever owns it: each other client's command, whatever its effect,
+// interrupts a wait until a TTL after it.
+func (d *deadlockFreedom) provenWaits(k *keyed) []Violation {
+	if len(d.changes) == 0 {
+		return nil // the names of the keys are unknown
 	}
+	return d.lateWaits(k, k.byClient(func(client string) []span {
+		spans := slices.Clone(k.excused[client])
+		for _, c := range d.changes {
+			if c.client != client {
+				until := d.clocks.wall[c.node].timeAfter(d.ownTTL(c.client), c.time, c.event)
+				spans = append(spans, span{c.time, max(c.time, until)})
+			}
+		}
+		return union(spans)
+	}), false, map[string]int64{})
+}
+
+// lateWaits finds the waits during which the lock was free for longer than Bounds.Free, and measures the longest such
+// time. If keys is false, late keys do not interrupt a wait.
+func (d *deadlockFreedom) lateWaits(k *keyed, interrupted map[string][]span, keys bool,
+	measured map[string]int64) (late []Violation) {
 	for _, wait := range k.waits {
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted[wait.client]) {

@@ -26,6 +26,7 @@ type record struct {
 	extensions map[*operation][]*operation            // of each grant, the successful ones, ordered by end
 	ownerships []*keyOwnership                        // of all keys on all nodes
 	prolonged  map[*keyOwnership][]extension          // those that took effect
+	changes    []change                               // if a command has an unknown effect: of all clients
 	cancels    []cancel                               // in the order of the history
 	stalls     []stall                                // in the same order
 	names      serverKeys                             // the servers' names of the callers' keys

@@ -68,6 +68,10 @@ func (t *timeline) follow(i int, e *history.Event) {
 	case e.Command != nil && (e.Type == history.TypeCommand || e.Type == history.TypeReply):
 		link, _ := e.Link()
 		client, node := link.From, link.To
+		if e.Command.Effect != history.EffectRead && len(t.record.names.changed) > 0 && t.nodes[node] {
+			when := t.record.executionTime(node, t.record.arrival(client, node, e.Time))
+			t.record.changes = append(t.record.changes, change{moment{i, when}, client, node})
+		}
 		if !t.nodes[node] || e.Command.Effect == "" {
 			return
 		}
@@ -205,6 +209,12 @@ func (h *keyOwnership) isOwn(c keyCommand) bool {
 type extension struct {
 	moment
 	client string
+}
+
+// change is a command of a client that may have changed a key, or the reply to one.
+type change struct {
+	moment
+	client, node string
 }
 
 // prolong follows a command that sets a new expiry.

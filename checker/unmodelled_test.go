@@ -55,6 +55,11 @@ func TestUnknownCommand_OwnerIsUnknown(t *testing.T) {
 	told(late, 5, renames, "1")
 	late.requireVerdict(t, MutualExclusion, history.Violated, "")
 	late.requireVerdict(t, FaultTolerance, history.Inconclusive, why)
+	late.requireVerdict(t, DeadlockFreedom, history.Violated, "") // whatever it set has expired long before
+	again := history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead}
+	told(late, 2500, again, "x")
+	late.requireVerdict(t, DeadlockFreedom, history.Violated, "")
+	told(late, 2500, renames, "1")
 	late.requireVerdict(t, DeadlockFreedom, history.Inconclusive, why)
 
 	excused := newStory() // from the time at which a killed client set the key, if it did
