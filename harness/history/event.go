@@ -61,9 +61,13 @@ const (
 	ReasonStale          = "stale"       // the store rejected an old fencing token or a changed value
 	ReasonExpired        = "expired"     // the client saw that its lease was over and did not act
 	ReasonOther          = "other"       // anything else: see Error
-	// ReasonPreconditionFailed is for notes: a step of the script did not have its required outcome.
+	// ReasonPreconditionFailed is for notes: a step of the script did not have its required outcome, or a node refused
+	// what a server would do.
 	ReasonPreconditionFailed = "unmet"
 )
+
+// Unmodelled is in the reply to a command that a cluster does not model.
+const Unmodelled = "is not modelled by the virtual cluster"
 
 // Event is one line. Which fields are set depends on Type.
 type Event struct {

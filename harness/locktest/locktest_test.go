@@ -310,6 +310,16 @@ func TestRun_ClientsShareAPool_Fails(t *testing.T) {
 	r.says(t, "FAILED: the lock was asked, and has never connected over its client's own links")
 }
 
+// A lock may go on without a command that the cluster lacks, as it never would on a server.
+func TestRun_CommandIsNotModelled_IsNoHolds(t *testing.T) {
+	r := victim(t, "blocking-at-once")
+	require.False(t, r.passed, r.output)
+	r.says(t, "BLPOP is not modelled by the virtual cluster: use the local one")
+	r = victim(t, "blocking-if-held")
+	require.True(t, r.passed, r.output)
+	r.says(t, "BLPOP is not modelled by the virtual cluster: use the local one", "undecided         1")
+}
+
 func TestContextual_ContextEnds_EndsTheBelief(t *testing.T) {
 	r := victim(t, "told-in-time")
 	require.True(t, r.passed, r.output)

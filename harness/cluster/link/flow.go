@@ -3,6 +3,7 @@ package link
 import (
 	"bytes"
 	"net"
+	"strings"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -235,8 +236,13 @@ func (f *flow) next() *message {
 	return arrives
 }
 
-// record records a command, or its reply if there is one.
+// record records a command, or its reply if there is one. A refusal of what the cluster does not model shows nothing
+// about the lock.
 func (l *Link) record(x *exchange, r *value) {
+	if l.cfg.Record != nil && r != nil && r.failed() && strings.Contains(r.text, history.Unmodelled) {
+		l.cfg.Record(history.Event{Time: l.cfg.Now(), Process: l.name, Type: history.TypeNote,
+			Reason: history.ReasonPreconditionFailed, Text: x.command.Name + " " + history.Unmodelled + ": use the local one"})
+	}
 	if !l.records(x.command) {
 		return
 	}

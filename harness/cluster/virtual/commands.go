@@ -7,6 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // The reasons for unmodelled commands of miniredis. pubSub handles subscriptions, as they belong to a connection.
@@ -62,8 +63,7 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 		}
 		peer.WriteError(unknown)
 	case whyUnmodelled(name) != "":
-		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, %s: use the local cluster", name,
-			whyUnmodelled(name)))
+		peer.WriteError(fmt.Sprintf("ERR %s %s, %s: use the local cluster", name, history.Unmodelled, whyUnmodelled(name)))
 	case !n.server.Server().IsRegisteredCommand(name) && !n.compares(name, nil):
 		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', or one that the virtual cluster does not model: use the "+
 			"local cluster if servers have it", name))
@@ -80,7 +80,7 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	case name == "INFO" && (len(args) == 0 || informs(args[0])):
 		peer.WriteBulk(n.info())
 	case name == "INFO" && len(args) == 1:
-		peer.WriteError(fmt.Sprintf("ERR INFO %s is not modelled by the virtual cluster: use the local cluster", args[0]))
+		peer.WriteError(fmt.Sprintf("ERR INFO %s %s: use the local cluster", args[0], history.Unmodelled))
 	default:
 		return false
 	}
