@@ -70,8 +70,8 @@ func (d *deadlockFreedom) judge() Result {
 	return result
 }
 
-// provenWaits are the late waits that no key excuses, whoever owns it: each other client's command, whatever its effect,
-// interrupts a wait until a TTL after it.
+// provenWaits are the late waits that no key excuses, whoever owns it: each other client's command, whatever its
+// effect, interrupts a wait until a TTL after it.
 func (d *deadlockFreedom) provenWaits(k *keyed) []Violation {
 	if len(d.changes) == 0 {
 		return nil // the names of the keys are unknown

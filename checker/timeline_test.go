@@ -209,8 +209,8 @@ func TestKilledClient_KeyThatAGetShows_IsExcused(t *testing.T) {
 	}
 }
 
-// Others may only ask whether the key exists, so that no reply shows which killed client's SET left it. A SET that finds
-// another's key leaves none.
+// Others may only ask whether the key exists, so that no reply shows which killed client's SET left it. A SET that
+// finds another's key leaves none.
 func TestKilledClient_UnansweredSetThatNothingShows_IsExcused(t *testing.T) {
 	for held, violated := range map[bool]bool{false: false, true: true} {
 		s := newStory()

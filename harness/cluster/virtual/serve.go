@@ -11,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/history"
 )
 
 // conn is one connection to a node. It splits its input into commands and queues them for the node's executor.
@@ -245,8 +246,7 @@ func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
 	own := name == "PUBLISH" || n.compares(name, args[1:]) || rounds(name, args[1:])
 	if k.transacts && own { // miniredis would queue its parts
-		k.peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
-			"docker cluster", name))
+		k.peer.WriteError(fmt.Sprintf("ERR %s within MULTI %s: use the local cluster", name, history.Unmodelled))
 	} else if !n.runGoScript(k, args) {
 		n.server.Server().Dispatch(k.peer, args)
 	}
