@@ -88,7 +88,9 @@ type inProcess struct {
 }
 
 // newInProcess opens the kind's maker of clusters.
-func newInProcess(ctx context.Context, kind cluster.Kind, choice cluster.Choice, notices io.Writer) (*inProcess, error) {
+func newInProcess(
+	ctx context.Context, kind cluster.Kind, choice cluster.Choice, notices io.Writer,
+) (*inProcess, error) {
 	if notices == nil {
 		notices = io.Discard
 	}
