@@ -316,9 +316,11 @@ func TestRun_CommandIsNotModelled_IsNoHolds(t *testing.T) {
 	r := victim(t, "blocking-at-once")
 	require.False(t, r.passed, r.output)
 	r.says(t, "BLPOP is not modelled by the virtual cluster: use the local one")
-	r = victim(t, "blocking-if-held")
-	require.True(t, r.passed, r.output)
-	r.says(t, "BLPOP is not modelled by the virtual cluster: use the local one", "undecided         1")
+	for name, command := range map[string]string{"blocking-if-held": "BLPOP", "function-if-held": "FCALL"} {
+		r = victim(t, name)
+		require.True(t, r.passed, r.output)
+		r.says(t, command+" is not modelled by the virtual cluster: use the local one", "undecided         1")
+	}
 }
 
 func TestContextual_ContextEnds_EndsTheBelief(t *testing.T) {

@@ -176,14 +176,14 @@ func wholeSeconds(env locktest.Env) (locktest.Lock, error) {
 	return onOne(rand.Text, owned)(env)
 }
 
-// blocking is onOne that waits for a list, and ignores why that fails: before it acquires, or if the lock is held.
-func blocking(atOnce bool) locktest.New {
+// ignoring is onOne that sends another command, and ignores why that fails: before it acquires, or if the lock is held.
+func ignoring(atOnce bool, command ...any) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		lock, err := onOne(rand.Text, owned)(env)
 		client := env.Client(0, noRetries)
 		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
 			if atOnce || client.Exists(ctx, key).Val() > 0 {
-				_ = client.BLPop(ctx, env.TTL, "released:"+key).Err()
+				_ = client.Do(ctx, command...).Err()
 			}
 			return lock.Acquire(ctx, key)
 		}), err
@@ -338,8 +338,9 @@ func TestVictims(t *testing.T) {
 		"no-fence":            with(oneServer, on("client-pause-fenced")),
 		"whole-seconds":       with(wholeSeconds, few),
 		"on-one-key":          with(onOneKey, few),
-		"blocking-at-once":    with(blocking(true), few),
-		"blocking-if-held":    with(blocking(false), expiring, on("healthy-contention")),
+		"blocking-at-once":    with(ignoring(true, "BLPOP", "released", 1), few),
+		"blocking-if-held":    with(ignoring(false, "BLPOP", "released", 1), expiring, on("healthy-contention")),
+		"function-if-held":    with(ignoring(false, "FCALL", "wait", 0), expiring, on("healthy-contention")),
 		"prefixed":            with(prefixing, safety, on("release-by-plain-del")),
 		"by-script-one-token": with(byScript(oneToken), safety, on("late-release", "slow-acquire"), expiring),
 		"by-script-fresh-tokens": with(byScript(func() func() string { return rand.Text }), safety,

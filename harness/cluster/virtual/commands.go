@@ -65,8 +65,8 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	case whyUnmodelled(name) != "":
 		peer.WriteError(fmt.Sprintf("ERR %s %s, %s: use the local cluster", name, history.Unmodelled, whyUnmodelled(name)))
 	case !n.server.Server().IsRegisteredCommand(name) && !n.compares(name, nil):
-		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', or one that the virtual cluster does not model: use the "+
-			"local cluster if servers have it", name))
+		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', or one that %s: use the local cluster if servers have it",
+			name, history.Unmodelled))
 	case writes(name) && n.refusal() != "":
 		peer.WriteError(n.refusal())
 	case name == "SELECT" && len(args) == 1 && args[0] != "0":
