@@ -111,10 +111,10 @@ func (m *Machine) SetClock(jump time.Duration, rate float64) (time.Time, error) 
 // CheckClock waits until the TIME of the machine's server shows its clock, of which before is an earlier reading.
 // Valkey 9.1 reads its clock only now and then.
 func (m *Machine) CheckClock(ctx context.Context, address string, before time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
+	bounded, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()
 	var off time.Duration
-	err := realtime.Poll(ctx, pollEvery, func() (bool, error) {
+	err := realtime.Poll(bounded, pollEvery, func() (bool, error) {
 		shown, err := wallClock(ctx, address)
 		if err != nil {
 			return false, err
@@ -123,7 +123,7 @@ func (m *Machine) CheckClock(ctx context.Context, address string, before time.Ti
 		off = shown.Sub(before)
 		return off >= -time.Microsecond && !shown.After(after), err // TIME is in whole microseconds
 	})
-	if err != nil && ctx.Err() != nil {
+	if err != nil && errors.Is(err, bounded.Err()) {
 		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or not under this one", off)
 	}
 	return err
