@@ -170,8 +170,12 @@ func TestKilledOwner_KeyIsExcused(t *testing.T) {
 func TestLateSet_OverwritesAnothersKey_ExcusesNoWait(t *testing.T) {
 	for _, test := range []struct {
 		plain, answered bool
+		at              int64
 		verdict         string
-	}{{false, false, history.Holds}, {true, false, history.Violated}, {true, true, history.Violated}} {
+	}{
+		{false, false, 1801, history.Holds}, {true, false, 1801, history.Violated}, {true, true, 1801, history.Violated},
+		{true, true, 2010, history.Holds}, // the other's key has expired
+	} {
 		s := newStory()
 		links, nodes := []string{"c1-n1", "c1-n2", "c1-n3"}, []string{"n1", "n2", "n3"}
 		s.fault(100, "hold", history.PhaseBegin, 1, links...)
@@ -179,12 +183,12 @@ func TestLateSet_OverwritesAnothersKey_ExcusesNoWait(t *testing.T) {
 		s.sets(1005, "c2", "t2", 1000, nodes...)
 		s.grant("c2", 1000, 1010, 900)
 		s.instant(1020, "kill", "c2")
-		s.fault(1800, "hold", history.PhaseEnd, 1, links...)
+		s.fault(test.at-1, "hold", history.PhaseEnd, 1, links...)
 		for _, node := range nodes {
-			reply := s.command(1801, "c1>"+node, history.Command{Name: "SET", Key: "k1", Token: "t1", Expiry: 1000 * ms,
+			reply := s.command(test.at, "c1>"+node, history.Command{Name: "SET", Key: "k1", Token: "t1", Expiry: 1000 * ms,
 				Effect: history.EffectSet, Unconditional: test.plain})
 			if test.answered {
-				reply(1801, "OK", true)
+				reply(test.at, "OK", true)
 			}
 			s.refused(2100, "c3", "t3", "nil", node)
 		}

@@ -58,6 +58,7 @@ func TestUnknownCommand_OwnerIsUnknown(t *testing.T) {
 	late.requireVerdict(t, DeadlockFreedom, history.Violated, "") // whatever it set has expired long before
 	again := history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead}
 	told(late, 2500, again, "x")
+	late.command(2500, "c2>n1", renames)(2500, "0", true) // its own
 	late.requireVerdict(t, DeadlockFreedom, history.Violated, "")
 	told(late, 2500, renames, "1")
 	late.requireVerdict(t, DeadlockFreedom, history.Inconclusive, why)
@@ -127,4 +128,17 @@ func TestUnseenKeys_ExpireByNodeClock(t *testing.T) {
 	}
 	waits(-2000).requireVerdict(t, FaultTolerance, history.Holds, "")
 	waits(0).requireVerdict(t, FaultTolerance, history.Violated, "")
+}
+
+// A lock may name its keys otherwise than its callers do. Then any key may exclude a client that waits.
+func TestNameOfKey_Unknown_NoWaitIsLate(t *testing.T) {
+	s := newStory()
+	s.grant("c1", 0, 10, 900)
+	s.grant("c2", 20, 4000, 900)
+	s.requireVerdict(t, DeadlockFreedom, history.Violated, "")
+	for _, key := range []string{"x1", "x2"} {
+		s.command(5, "c1>n1", history.Command{Name: "SET", Key: key, Token: key, Expiry: 5000 * ms,
+			Effect: history.EffectSet})(5, "OK", true)
+	}
+	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "unknown")
 }
