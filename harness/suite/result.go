@@ -49,7 +49,7 @@ type Result struct {
 	timedOut bool
 	// Abilities are those that the lock's leases showed; nil if it declares them.
 	Abilities *locks.Abilities `json:"-"`
-	// Attempts counts its runs: more than one if the harness stalled, the engine timed out or a bound was broken.
+	// Attempts counts its runs: more than one if it ran again alone (needsRetry).
 	Attempts int `json:"attempts,omitempty"`
 	// History is its file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`

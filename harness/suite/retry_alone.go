@@ -9,17 +9,19 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// needsRetry reports whether a trial must run again alone: the harness stalled, the engine timed out, or a bound on
-// real time was broken once. On a busy machine a process may be late without a stall, so a bound counts as broken
-// only if a second run breaks it too.
+// needsRetry reports whether a trial must run again alone: the harness stalled, the engine timed out, or in real time
+// a bound was broken once, or the situation once did not occur. On a busy machine a process may be late without a
+// stall, so a bound counts as broken only if a second run breaks it too.
 func (t Result) needsRetry(o Options) bool {
 	switch {
 	case t.Attempts > o.Retries:
 		return false
 	case hasStall(t.Results), t.timedOut && !t.clusterLost:
 		return true
+	case t.Attempts > 1 || !cluster.RealTime(o.Cluster):
+		return false
 	}
-	return t.Attempts == 1 && cluster.RealTime(o.Cluster) && slices.ContainsFunc(t.Results, t.brokenBound)
+	return t.unreached() || slices.ContainsFunc(t.Results, t.brokenBound)
 }
 
 // retryAlone repeats a trial until it proves something or the retries are used up.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -150,6 +151,23 @@ func TestBrokenBound_IsRetriedAlone(t *testing.T) {
 			requireStanding(t, trials[0], c.want, c.why)
 			require.Equal(t, c.attempts, trials[0].Attempts)
 		})
+	}
+}
+
+func TestUnreachedSituation_IsRetriedAlone(t *testing.T) {
+	for failing, want := range map[int]Standing{1: AsExpected, 9: Inconclusive} {
+		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+			events := granted(p, result)
+			if result.Attempts <= failing {
+				unmet := history.Event{Time: 1, Process: "harness", Type: history.TypeNote,
+					Reason: history.ReasonPreconditionFailed, Text: "c1's acquire had to succeed, and failed"}
+				events = slices.Insert(events, 1, unmet)
+			}
+			return events
+		})
+		trials := runFake(t.Context(), onFake(1), []Job{plain("a")}, performer, func(Result) {})
+		requireStanding(t, trials[0], want, "")
+		require.Equal(t, 2, trials[0].Attempts)
 	}
 }
 
