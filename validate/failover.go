@@ -96,7 +96,7 @@ func (a *Runner) judgeTakeover(r TakeoverRow) TakeoverRow {
 // that was not counted may be promoted without the lock, or let a cut-off master keep granting.
 // After a master's death neither matters once every lock has expired.
 func (a *Runner) countsOnReplicas(r TakeoverRow) bool {
-	return r.Takeover != MasterDies || r.After <= r.TTL
+	return r.Takeover != MasterDies || r.After < Boundary(r.TTL, a.Drift)
 }
 
 func (a *Runner) doubtsWAITAOF() string {

@@ -92,6 +92,9 @@ func TestAdvise_UnsafeTakeovers_RecommendsWAIT(t *testing.T) {
 	require.Len(t, answer.Runbooks, 2, "no crash is unsafe; the last is fencing")
 	require.Equal(t, "takeovers", answer.Runbooks[0].Against)
 	require.Contains(t, answer.Runbooks[0].Steps[0].Do, "WAIT 2")
+	a.Failover.Uncounted = "nobody has counted them"
+	require.NoError(t, a.Advise(t.Context(), answer))
+	require.Contains(t, answer.Runbooks[2].Steps[0].Do, "there are N (nobody has counted them); WAIT N 1000")
 }
 
 func TestTakeovers_UncountedReplicas_WAITIsInconclusive(t *testing.T) {
@@ -101,8 +104,12 @@ func TestTakeovers_UncountedReplicas_WAITIsInconclusive(t *testing.T) {
 		require.Contains(t, r.Reason, "no violation if there are 1 replicas and no more, but compose.yaml:9 says replicas: "+
 			"2: give --replicas")
 	}
-	f.After = 3 * time.Second // when every lock has expired, whoever is promoted
-	require.Equal(t, Safe, judged(t, takeoverRunner(t, "", f, 1)).Takeovers[0].Verdict)
+	for after, want := range map[time.Duration]Verdict{ // every lock has expired, also by a Sentinel's fast clock
+		1005 * time.Millisecond: Inconclusive, 3 * time.Second: Safe,
+	} {
+		f.After = after
+		require.Equal(t, want, judged(t, takeoverRunner(t, "", f, 1)).Takeovers[0].Verdict, after)
+	}
 }
 
 // With appendfsync no, WAITAOF always times out. A takeover needs the acknowledgement of a replica too.

@@ -303,15 +303,21 @@ func (a *Runner) waitAOF() Runbook {
 func (a *Runner) waitForReplicas() Runbook {
 	counted := *a.Failover
 	counted.Uncounted = ""
-	n, all := counted.Replicas, "the replica"
-	if n > 1 {
-		all = fmt.Sprintf("all %d replicas", n)
+	number, all, first := fmt.Sprint(counted.Replicas), fmt.Sprintf("all %d replicas", counted.Replicas), ""
+	switch {
+	case a.Failover.Uncounted != "":
+		number, all = "N", "all replicas"
+		first = fmt.Sprintf("count all replicas that may be promoted: there are N (%s); ", a.Failover.Uncounted)
+	case counted.Replicas == 1:
+		all = "the replica"
 	}
 	return Runbook{Name: "WAIT for " + all, Against: "takeovers",
-		Check: fmt.Sprintf("WAIT %d 1000 answers %[1]d", n),
+		Check: fmt.Sprintf("WAIT %s 1000 answers %[1]s", number),
 		Price: "each lock waits for the replicas, and nobody gets one while a replica is away",
-		Steps: byHand(fmt.Sprintf("WAIT %d 1000 on the connection of the SET; give the lock up if fewer answer", n)),
-		Back:  byHand("take the command out again"), change: func(q *Runner) { q.Failover, q.Wait = &counted, n }}
+		Steps: byHand(fmt.Sprintf("%sWAIT %s 1000 on the connection of the SET; give the lock up if fewer answer", first,
+			number)),
+		Back: byHand("take the command out again"),
+		change: func(q *Runner) { q.Failover, q.Wait = &counted, counted.Replicas }}
 }
 
 func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }

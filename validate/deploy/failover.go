@@ -42,7 +42,7 @@ func PromotedAtOnce(replicas int) *Failover {
 func (d *Deployment) failover() {
 	var followers []*Server
 	for _, s := range d.Servers {
-		if master, _ := s.Redis.Follows(); master != "" {
+		if master, _ := s.Redis.Follows(); master != "" && !d.isAnothers(master) {
 			followers = append(followers, s)
 		}
 	}
@@ -71,6 +71,20 @@ func (d *Deployment) failover() {
 		f.applySentinel(c)
 	}
 	d.Failover = f
+}
+
+// isAnothers reports whether a master's name leads to other masters than the judged one, and to nothing else.
+func (d *Deployment) isAnothers(name string) (others bool) {
+	for _, s := range d.Servers {
+		if !slices.Contains(s.aliases, name) {
+			continue
+		}
+		if master, _ := s.Redis.Follows(); s == d.Server || master != "" {
+			return false
+		}
+		others = true
+	}
+	return others
 }
 
 // takeover sets the takeover link. Another server may be a replica if its program or settings are not known.
@@ -104,6 +118,9 @@ func (s *Server) JudgesTakeovers(f *Failover) {
 	s.establish(Takeover, s.Place, "its replicas' takeovers are judged")
 	if f.Uncounted == "" {
 		s.assume(Takeover, s.Place, "the number of its replicas is %d", f.Replicas)
+	}
+	if f.After > 0 || f.Never {
+		s.assume(Takeover, s.Place, "nothing promotes a replica sooner than the Sentinels that were read")
 	}
 }
 
