@@ -23,6 +23,13 @@ func TestEachMessage_RunsForEachMessage(t *testing.T) {
 			events[3])
 	}
 	stalled := func(p *trial.Plan, r *Result) []history.Event { return append(granted(p, r), stall) }
+	stalls := 0
+	stalledOnce := func(p *trial.Plan, r *Result) []history.Event {
+		if stalls++; stalls == 1 {
+			return stalled(p, r)
+		}
+		return granted(p, r)
+	}
 	for name, c := range map[string]struct {
 		second  func(*trial.Plan, *Result) []history.Event // the history at the second message
 		want    Standing
@@ -31,7 +38,8 @@ func TestEachMessage_RunsForEachMessage(t *testing.T) {
 	}{
 		"holds at each":       {granted, AsExpected, 1, []int{1, 2, 3, 4, 1}},
 		"violated at one":     {overlapping, Differs, 2, []int{1, 2}},
-		"inconclusive at one": {stalled, Inconclusive, 2, []int{1, 2, 3, 4, 2}},
+		"stalled at one":      {stalled, Inconclusive, 2, []int{1, 2, 2, 3, 4, 2, 2}},
+		"stalled once at one": {stalledOnce, AsExpected, 1, []int{1, 2, 2, 3, 4, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := plain("a")
