@@ -118,11 +118,11 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 		name := filepath.Base(words[0])
 		own, known := wrappers[name]
 		switch m := assigns.FindStringSubmatch(words[0]); {
-		case m != nil && !inert(m[1]):
-			return commandLine{wrong: "the variable " + m[1]}
-		case m != nil:
+		case sets(words[0]):
 			words = words[1:]
 			continue
+		case m != nil:
+			return commandLine{wrong: "the variable " + m[1]}
 		case name == "docker-entrypoint.sh" && isSystemProgram(words[0]):
 			c.usesImage, words = true, words[1:]
 			continue
@@ -168,8 +168,9 @@ func (c commandLine) script(at settings.Place, text string) commandLine {
 		}
 		c.sleep, text = sleep, m[2]
 	}
-	words, err := settings.SplitWords(strings.TrimSpace(text))
-	if err != nil || len(words) == 0 || plainShell.MatchString(outsideQuotes(strings.TrimSpace(text))) {
+	text, known := substituted(strings.TrimSpace(text))
+	words, err := settings.SplitWords(text)
+	if err != nil || len(words) == 0 || !known || plainShell.MatchString(outsideQuotes(text)) {
 		return commandLine{wrong: "a shell script", sleep: c.sleep}
 	}
 	inner := readCommand(at, words)

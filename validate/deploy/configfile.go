@@ -91,8 +91,11 @@ func (s *Server) judgeDirectives(redis *settings.Redis, ignore []string) {
 	}
 	for _, r := range redis.Remarks {
 		link := Settings
-		if r.Data {
+		switch {
+		case r.Data:
 			link = Data
+		case r.Others:
+			link = Single
 		}
 		s.doubt(link, r.Place, r.What)
 	}

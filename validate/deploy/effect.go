@@ -23,14 +23,12 @@ func effectOf(words []string) effect {
 	if !ok {
 		return effectOfOne(words)
 	}
-	text = strings.TrimSpace(nowhere.ReplaceAllString(text, ""))
-	if m := comparison.FindStringSubmatch(text); m != nil {
-		text = m[1]
-	}
+	text, ok = substituted(strings.TrimSpace(nowhere.ReplaceAllString(text, "")))
 	// Joined by && alone, each command needs the end of the one before, and so does the script's success.
 	chained := !strings.ContainsAny(outsideQuotes(text), "|;\n") && !strings.Contains(text, "exit")
-	whole := effect{known: true}
+	whole := effect{known: ok}
 	for _, part := range shellParts(text) {
+		part = brackets.ReplaceAllString(part, "test $1")
 		words, err := settings.SplitWords(part)
 		e := effectOfOne(words)
 		if err != nil || plainShell.MatchString(outsideQuotes(part)) || !e.known {
@@ -39,9 +37,19 @@ func effectOf(words []string) effect {
 		if !chained {
 			e.sleep = 0
 		}
-		whole = effect{true, whole.sleep + e.sleep, whole.most + e.most}
+		whole = effect{whole.known, whole.sleep + e.sleep, whole.most + e.most}
 	}
 	return whole
+}
+
+// substituted replaces each $(command) of a shell's text by a variable. ok: the commands are known, and none sleeps.
+func substituted(text string) (written string, ok bool) {
+	ok = true
+	return substitution.ReplaceAllStringFunc(text, func(found string) string {
+		e := effectOf([]string{"sh", "-c", found[2 : len(found)-1]})
+		ok = ok && e.known && e.most == 0
+		return "$_"
+	}), ok
 }
 
 // shellParts splits a script at the operators between its commands, outside of quotes.
@@ -71,7 +79,7 @@ func shellParts(text string) (parts []string) {
 }
 
 func effectOfOne(words []string) effect {
-	if len(words) > 0 && words[0] == "exec" {
+	for len(words) > 0 && (words[0] == "exec" || sets(words[0])) {
 		words = words[1:]
 	}
 	if len(words) == 0 {
@@ -82,7 +90,8 @@ func effectOfOne(words []string) effect {
 		return effect{}
 	}
 	switch name {
-	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep":
+	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep", "cat",
+		"hostname":
 		return effect{known: !reloads(name, args)}
 	case "install":
 		return effect{known: slices.Contains(args, "-d") || slices.Contains(args, "--directory")}
@@ -104,6 +113,12 @@ func effectOfOne(words []string) effect {
 	return effect{}
 }
 
+// sets reports whether a word sets a variable for its command, which is none that changes the program.
+func sets(word string) bool {
+	m := assigns.FindStringSubmatch(word)
+	return m != nil && inert(m[1])
+}
+
 // reloads reports whether sysctl loads files, or has other arguments than vm. or net. settings.
 func reloads(name string, args []string) bool {
 	return name == "sysctl" && slices.ContainsFunc(args, func(a string) bool {
@@ -115,8 +130,10 @@ var (
 	nowhere = regexp.MustCompile(`\s*(?:[12&]?>\s*/dev/null|2>&1)`)
 	// loneAnd is a command in the background.
 	loneAnd = regexp.MustCompile(`(?:^|[^&])&(?:[^&]|$)`)
-	// comparison compares a command's output with a word.
-	comparison = regexp.MustCompile(`^(?:\[|test) "?\$\((.+)\)"? ==? ['"]?\w+['"]?(?: \])?(?:\s*\|\|\s*exit \d+)?$`)
+	// substitution is a command whose output a shell puts in its place.
+	substitution = regexp.MustCompile(`\$\([^()]*\)`)
+	// brackets are those of a test.
+	brackets = regexp.MustCompile(`^\[ (.*) \]$`)
 )
 
 func redisCLI(args []string) effect {

@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -239,6 +240,8 @@ func (p pod) commands(in *container, c item) {
 			in.fromFiles[key] = "$" + key
 		}
 	}
+	env := maps.Clone(in.fromFiles)
+	maps.Copy(env, in.env)
 	read := func(key string) []string {
 		all := joinWords(c.get(key).value)
 		for name := range in.env {
@@ -249,7 +252,7 @@ func (p pod) commands(in *container, c item) {
 		if c.has(key) {
 			in.at = c.at(key)
 		}
-		return expandKubernetes(all, in.env)
+		return expandKubernetes(all, env)
 	}
 	in.entry, in.command = read("command"), read("args")
 }
@@ -268,7 +271,7 @@ func expandKubernetes(all []string, env map[string]string) []string {
 			if value, set := env[name]; set {
 				return value
 			}
-			return "$" + name
+			return found // a shell runs it as a command
 		})
 	}
 	return all

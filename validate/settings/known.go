@@ -63,8 +63,14 @@ func not(values ...string) func([]string) bool {
 var weighty = map[string]func(Directive) *Remark{
 	"replicaof": remarkIf("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one", "")),
-	"cluster-enabled": remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a "+
-		"replica that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no")),
+	"cluster-enabled": func(d Directive) *Remark {
+		r := remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a "+
+			"replica that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no"))(d)
+		if r != nil {
+			r.Others = true
+		}
+		return r
+	},
 	"aof-load-corrupt-tail-max-size": remarkIf("cuts a damaged end of the append-only file off, with the locks in it",
 		not("0")),
 	"loadmodule":     remarkIf("loads a module, which can do anything to keys", always),

@@ -45,6 +45,8 @@ type Remark struct {
 	// Data: the server may begin empty. That is harmless if the node stays away until every lock
 	// has expired.
 	Data bool `json:"data,omitempty"`
+	// Others: other servers answer for its keys, which makes this one no safer.
+	Others bool `json:"others,omitempty"`
 }
 
 // Crash is a kind of fault that takes a server down.
