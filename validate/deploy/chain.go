@@ -131,10 +131,14 @@ func (c *Chain) Assumptions() []Link {
 	return c.links(settings.Kill, func(l Link) bool { return l.State == Assumed })
 }
 
+func (c *Chain) unknownProgram() bool {
+	return slices.ContainsFunc(c.Links, func(l Link) bool { return l.Name == Program && l.State == Broken })
+}
+
 // breakMissing breaks each link that no reader has set, so that a forgotten one cannot lead to a safe verdict. If the
 // program is not known, that finding stands alone.
 func (c *Chain) breakMissing(at settings.Place) {
-	if slices.ContainsFunc(c.Links, func(l Link) bool { return l.Name == Program && l.State == Broken }) {
+	if c.unknownProgram() {
 		return
 	}
 	for _, name := range chain {

@@ -66,7 +66,7 @@ func (c container) mayServe() bool {
 		base = c.name + base
 	}
 	all := c.words()
-	server := strings.Contains(fmt.Sprint(all), "redis-server") || strings.Contains(fmt.Sprint(all), "valkey-server")
+	server := startsServer(all)
 	// a command that is known to run something else
 	client := effectOf(all).known || len(all) > 0 &&
 		slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0]))
@@ -78,14 +78,35 @@ func (c container) mayServe() bool {
 			strings.Contains(base, "dragonfly")) && !companions.MatchString(base)
 }
 
-// isSentinel recognises a Sentinel by its command, or by the name of its image.
+// isSentinel recognises a Sentinel by its command, by a script that ends in one, or by the name of its image.
 func isSentinel(image string, command []string) bool {
+	if text, ok := script(command); ok && !sentinelImage.MatchString(image) {
+		last := false // the shell ends in a Sentinel
+		for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
+			words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(part), "exec "))
+			if len(words) == 0 {
+				continue
+			}
+			sentinel := isSentinel("", words)
+			if last = sentinel && sentinelPrograms.MatchString(words[0]); !sentinel && startsServer(words) {
+				return false
+			}
+		}
+		return last
+	}
 	return sentinelImage.MatchString(image) || slices.ContainsFunc(command, func(w string) bool {
 		return w == "--sentinel" || path.Base(w) == "redis-sentinel" || path.Base(w) == "valkey-sentinel"
 	})
 }
 
-var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|$)`)
+func startsServer(words []string) bool {
+	return strings.Contains(fmt.Sprint(words), "redis-server") || strings.Contains(fmt.Sprint(words), "valkey-server")
+}
+
+var (
+	sentinelImage    = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|$)`)
+	sentinelPrograms = regexp.MustCompile(`^(?:/\S*/)?(?:redis|valkey)-(?:sentinel|server)$`)
+)
 
 // container reads a service, which need not be a server.
 func (v service) container() container {

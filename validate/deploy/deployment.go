@@ -120,7 +120,7 @@ func (s *Server) foreground() {
 	// stays in the foreground
 	supervised := notify && slices.Contains([]string{"systemd", "auto"}, s.Redis.Last("supervised"))
 	background := s.Redis.Last("daemonize") == "yes" && !supervised
-	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || background == s.forking {
+	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || s.unknownProgram() || background == s.forking {
 		return
 	}
 	s.doubt(Restart, cmp.Or(s.Redis.At("daemonize"), s.CommandPlace),
@@ -146,7 +146,7 @@ func (d *Deployment) matchConfigs(o Options) {
 		for _, c := range d.configs {
 			switch {
 			case s.given != nil || s.Kind == Running || s.Redis != nil:
-			case s.config == nil && o.Config != "":
+			case s.config == nil && o.Config != "" && !s.unknownProgram():
 				s.doubt(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
 			case o.Config == "" && s.config.file != "" && sameFile(s.config.file, c.File): // read for the server later
@@ -267,9 +267,11 @@ func (d *Deployment) choose(name string) error {
 		return &settings.Problem{Place: settings.Place{File: strings.Join(d.Files, ", ")},
 			What: fmt.Sprintf("there is no service %q", name), Right: "there are " + strings.Join(names, ", ")}
 	}
-	for _, s := range d.Servers {
-		if master, _ := s.Redis.Follows(); master == "" && d.Server == nil {
-			d.Server = s
+	for _, known := range []bool{true, false} { // one whose program is known comes before another
+		for _, s := range d.Servers {
+			if master, _ := s.Redis.Follows(); master == "" && d.Server == nil && known != s.unknownProgram() {
+				d.Server = s
+			}
 		}
 	}
 	d.Server = cmp.Or(d.Server, d.Servers[0])
@@ -303,8 +305,12 @@ func (d *Deployment) judgeOthers(named bool) {
 		}
 		if master == "" && (!named || other.Name == s.Name) &&
 			other.shape() != s.shape() {
-			s.doubt(Settings, other.Place,
-				fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
+			what := fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name)
+			if other.unknownProgram() {
+				what = fmt.Sprintf("%s may be a server too, and what it runs is not known: if the locks are on %s, say --service %[2]s",
+					other.Name, s.Name)
+			}
+			s.doubt(Settings, other.Place, what)
 		}
 	}
 	if masters > 1 {

@@ -121,7 +121,10 @@ func (s *Server) addVolume(at settings.Place, v volume, named func(name string) 
 		m.load = func(c *configFile, file string) { c.findBeside(v.file, path.Join(v.from, file)) }
 	}
 	switch {
-	case !v.plain || v.variable:
+	case v.variable:
+		m.loss = maybeLost("a variable says what is mounted at %s, which could be memory: give the output of docker compose "+
+			"config", v.to)
+	case !v.plain:
 		m.loss = maybeLost("not understood: the volume at %s; it could be memory", v.to)
 	case v.kind == "tmpfs":
 		m.loss = lostAlways("the data are in %s, a tmpfs, which goes with the container", v.to)

@@ -86,7 +86,7 @@ func (s *Server) clientOf(at settings.Place, label, image string, command []stri
 	base := path.Base(image)
 	named := clientName.MatchString(base) && !companions.MatchString(base)
 	says := commander.MatchString(strings.Join(command, " ")) || talker.MatchString(fmt.Sprint(variables))
-	if (named || says) && !isSentinel(image, command) && !effectOf(command).known {
+	if (named && !isSentinel(image, command) || says) && !effectOf(command).known {
 		s.unknown(Alone, at, label, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
 	}
 }

@@ -80,3 +80,27 @@ func TestRead_UnknownKey_BreaksALink(t *testing.T) {
 		visit("", whole)
 	}
 }
+
+func TestRead_UnknownProgramBesideAServer_JudgesTheServer(t *testing.T) {
+	t.Chdir(t.TempDir())
+	compose := "services:\n  app: {image: my-redis-app}\n  lock: {image: redis:7, command: --appendonly yes}\n"
+	require.NoError(t, os.WriteFile("compose.yaml", []byte(compose), 0o600))
+	d, err := Read([]string{"compose.yaml"}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "lock", d.Server.Name)
+	require.Contains(t, fmt.Sprint(d.Server.Broken(settings.Kill, false)), "app may be a server too, and what it runs is "+
+		"not known: if the locks are on lock, say --service lock")
+}
+
+// What the arguments of an unknown program mean is not known either.
+func TestRead_UnknownProgram_StandsAlone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	unit := "[Service]\nType=forking\nExecStart=/usr/local/redis/bin/redis-server /usr/local/redis/redis.conf\n"
+	require.NoError(t, os.WriteFile("redis.service", []byte(unit), 0o600))
+	require.NoError(t, os.WriteFile("redis.conf", []byte("daemonize yes\n"), 0o600))
+	d, err := Read([]string{"redis.service"}, Options{Config: "redis.conf"})
+	require.NoError(t, err)
+	broken := d.Server.Broken(settings.Kill, false)
+	require.Len(t, broken, 1, "%v", broken)
+	require.Equal(t, Program, broken[0].Name)
+}

@@ -122,7 +122,7 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 
 // judgeData judges the server's data in each crash, by its settings and the folder that it writes to.
 func (s *Server) judgeData() {
-	if slices.ContainsFunc(s.Links, func(l Link) bool { return l.Name == Program && l.State == Broken }) {
+	if s.unknownProgram() {
 		return // where it writes is not known either
 	}
 	s.otherPrograms()
