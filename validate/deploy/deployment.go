@@ -307,8 +307,8 @@ func (d *Deployment) judgeOthers(named bool) {
 			other.shape() != s.shape() {
 			what := fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name)
 			if other.unknownProgram() {
-				what = fmt.Sprintf("%s may be a server too, and what it runs is not known: if the locks are on %s, say --service %[2]s",
-					other.Name, s.Name)
+				what = fmt.Sprintf("%s may be a server too, and what it runs is not known: if the locks are on %s, "+
+					"say --service %[2]s", other.Name, s.Name)
 			}
 			s.doubt(Settings, other.Place, what)
 		}

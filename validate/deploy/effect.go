@@ -90,8 +90,8 @@ func effectOfOne(words []string) effect {
 		return effect{}
 	}
 	switch name {
-	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep", "cat",
-		"hostname":
+	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep",
+		"cat", "hostname":
 		return effect{known: !reloads(name, args)}
 	case "install":
 		return effect{known: slices.Contains(args, "-d") || slices.Contains(args, "--directory")}

@@ -64,8 +64,8 @@ var weighty = map[string]func(Directive) *Remark{
 	"replicaof": remarkIf("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one", "")),
 	"cluster-enabled": func(d Directive) *Remark {
-		r := remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a "+
-			"replica that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no"))(d)
+		r := remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica that "+
+			"may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no"))(d)
 		if r != nil {
 			r.Others = true
 		}
