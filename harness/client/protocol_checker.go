@@ -34,7 +34,7 @@ type ProtocolChecker struct {
 	hello    *locks.Abilities
 	commands []*sentCommand
 	ops      map[int]*operation // by ID
-	watches  bool               // a watch command was sent
+	watches  bool               // a watch command was sent, or the lock renews its key by itself
 	latest   int64              // the time of its latest event of an operation
 	stalled  int64              // the end of its latest stall
 }
@@ -61,7 +61,7 @@ func (o *operation) String() string { return fmt.Sprintf("its %s, id %d,", o.Op,
 
 // NewProtocolChecker checks the client of that setup. now is the true clock.
 func NewProtocolChecker(setup Setup, now func() int64) *ProtocolChecker {
-	return &ProtocolChecker{name: setup.Name, now: now, ops: map[int]*operation{}}
+	return &ProtocolChecker{name: setup.Name, now: now, ops: map[int]*operation{}, watches: setup.Renews}
 }
 
 // OnCommand records a command before it is sent.

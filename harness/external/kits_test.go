@@ -205,7 +205,7 @@ func besideTheKits(t *testing.T, adapter string) (file string) {
 	folder := t.TempDir()
 	sources, err := filepath.Glob("../../tools/kits/*/*ockproof*orker.*")
 	require.NoError(t, err)
-	for _, source := range append(sources, filepath.Join("testdata", "failing", adapter)) {
+	for _, source := range append(sources, filepath.Join("testdata", "adapters", adapter)) {
 		text, err := os.ReadFile(source)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(source)), text, 0o644))
@@ -213,23 +213,29 @@ func besideTheKits(t *testing.T, adapter string) (file string) {
 	return filepath.Join(folder, adapter)
 }
 
+// adapterCommand starts an adapter from testdata on a kit. It skips the test without the kit's language.
+func adapterCommand(t *testing.T, name, adapter string) []string {
+	t.Helper()
+	file := besideTheKits(t, adapter)
+	folder := filepath.Dir(file)
+	command := []string{kits[name].probe[0], file}
+	if name == "Java's" {
+		needs.Check(t, needs.Java, exec.Command("javac", "-version").Run())
+		said, err := exec.Command("javac", "-d", folder, filepath.Join(folder, "LockproofWorker.java"),
+			file).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		command = []string{"java", "-cp", folder, strings.TrimSuffix(adapter, ".java")}
+	}
+	if _, err := exec.LookPath(command[0]); err != nil {
+		needs.Check(t, kits[name].need, err)
+	}
+	return command
+}
+
 func TestKits_AdapterFails_ErrorNamesTheLine(t *testing.T) {
 	for name, adapter := range failing {
 		t.Run(name, func(t *testing.T) {
-			file := besideTheKits(t, adapter.file)
-			folder := filepath.Dir(file)
-			command := []string{kits[name].probe[0], file}
-			if name == "Java's" {
-				needs.Check(t, needs.Java, exec.Command("javac", "-version").Run())
-				said, err := exec.Command("javac", "-d", folder, filepath.Join(folder, "LockproofWorker.java"),
-					file).CombinedOutput()
-				require.NoError(t, err, "%s", said)
-				command = []string{"java", "-cp", folder, "Failing"}
-			}
-			if _, err := exec.LookPath(command[0]); err != nil {
-				needs.Check(t, kits[name].need, err)
-			}
-			b, err := newBench(t.Context(), command)
+			b, err := newBench(t.Context(), adapterCommand(t, name, adapter.file))
 			require.NoError(t, err)
 			defer b.close()
 			m, err := b.client(0)
@@ -243,15 +249,45 @@ func TestKits_AdapterFails_ErrorNamesTheLine(t *testing.T) {
 	}
 }
 
+// A validity that the lock prolongs by itself is a longer lease. PHP has no threads that could prolong it.
+func TestKits_LockRenewsItself_LeaseLastsAsLongAsItsValidity(t *testing.T) {
+	const validity = 50 * time.Millisecond // of the adapters' leases
+	for name, adapter := range map[string]string{"redis-py": "renewing.py", "node-redis": "renewing.js",
+		"redis-rb": "renewing.rb", "Java's": "Renewing.java"} {
+		t.Run(name, func(t *testing.T) {
+			b, err := newBench(t.Context(), adapterCommand(t, name, adapter))
+			require.NoError(t, err)
+			defer b.close()
+			b.renews = true
+			m, err := b.client(0)
+			require.NoError(t, err)
+			_, err = m.send(client.Command{Do: client.DoAcquire, Key: "k1", Within: time.Second})
+			require.NoError(t, err)
+			extensions := func() (n int) {
+				for _, e := range m.events {
+					if e.Op == history.OpExtend && e.Type == history.TypeOK && e.Lease == 1 && e.Validity > 0 {
+						n++
+					}
+				}
+				return n
+			}
+			require.NoError(t, m.until(10*time.Second, func() bool { return extensions() > 1 }))
+			serial, err := m.send(client.Command{Do: client.DoRelease, Key: "k1"})
+			require.NoError(t, err)
+			_, err = m.await(serial, 10*time.Second)
+			require.NoError(t, err)
+			var atRelease int
+			require.NoError(t, m.until(time.Second, func() bool { atRelease = extensions(); return true }))
+			goesOn := m.until(4*validity, func() bool { return extensions() > atRelease+1 })
+			require.ErrorIs(t, goesOn, errTimeout)
+		})
+	}
+}
+
 // An exception outside an operation of the lock makes the command impossible.
 func TestPythonKit_ValidityFails_ErrorNamesTheLine(t *testing.T) {
-	file := besideTheKits(t, "failing_validity.py")
-	command := []string{kits["redis-py"].probe[0], file}
-	if _, err := exec.LookPath(command[0]); err != nil {
-		needs.Check(t, kits["redis-py"].need, err)
-	}
 	var out bytes.Buffer
-	require.ErrorIs(t, Check(t.Context(), command, &out), ErrWrong)
+	require.ErrorIs(t, Check(t.Context(), adapterCommand(t, "redis-py", "failing_validity.py"), &out), ErrWrong)
 	require.Contains(t, out.String(), "KeyError: 'until' (failing_validity.py:4)")
 }
 

@@ -273,6 +273,7 @@ public final class LockproofWorker {
         long till;
         String seen = "";
         boolean over, past;
+        volatile boolean released;
 
         HeldLease(Lease lease, long id, String key, long till) {
             this.lease = lease;
@@ -407,7 +408,10 @@ public final class LockproofWorker {
                     if (lease != null && !line.cancelled.up()) {
                         line.latest = new HeldLease(lease, (long) event.get("id"), key, till(called));
                         line.heldLeases.put(key, line.latest);
-                        return granted(event, line.latest);
+                        granted(event, line.latest);
+                        HeldLease held = line.latest;
+                        if (belief == Belief.AS_TOLD && is(setup, "renews")) start(() -> follow(held));
+                        return "ok";
                     }
                     if (lease != null) lease.release();
                 } catch (Exception e) {
@@ -418,6 +422,13 @@ public final class LockproofWorker {
                 if (over || line.cancelled.within(pause)) {
                     return end(event, "fail", line.cancelled.up() ? "cancelled" : error != null ? "other" : "held", error);
                 }
+            }
+        }
+
+        /** Reports an extension when a validity ends that the lock has prolonged by itself. */
+        void follow(HeldLease heldLease) {
+            for (long left; (left = validity(heldLease)) > 0; granted(begin("extend", heldLease), heldLease)) {
+                if (ending.within(left) || heldLease.released || validity(heldLease) == 0) return;
             }
         }
 
@@ -434,8 +445,8 @@ public final class LockproofWorker {
         }
 
         String release(HeldLease heldLease) {
+            heldLease.past = heldLease.released = true;
             Map<String, Object> event = begin("release", heldLease);
-            heldLease.past = true;
             try {
                 heldLease.lease.release();
             } catch (Exception e) {

@@ -204,7 +204,7 @@ function parse(bytes) {
 /** One lease with the client's state in it. */
 class HeldLease {
   constructor(lease, id, key, until) {
-    Object.assign(this, { lease, id, key, until, seen: '', over: false, past: false });
+    Object.assign(this, { lease, id, key, until, seen: '', over: false, past: false, released: false });
   }
 
   event() {
@@ -403,13 +403,24 @@ class Client {
       if (lease && !line.cancelled) {
         line.latest = new HeldLease(lease, event.id, key, this.until(called));
         line.heldLeases.set(key, line.latest);
-        return this.granted(event, line.latest);
+        this.granted(event, line.latest);
+        if (this.belief === 'as told' && this.setup.renews) this.follow(line.latest).catch(console.error);
+        return 'ok';
       }
       if (lease) await this.inTime(line, (async () => lease.release())(), now() + this.ttl).catch((e) => (error = e));
       const pause = between(this.options.retry_min, this.options.retry_max) / 1e9;
       const over = now() + pause >= deadline || tries === this.options.tries;
       if (!over) await this.wait(line, pause, () => line.cancelled);
       if (over || line.cancelled) return this.end(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', error);
+    }
+  }
+
+  /** Reports an extension when a validity ends that the lock has prolonged by itself. */
+  async follow(heldLease) {
+    for (let left; (left = this.validity(heldLease)) > 0; ) {
+      await new Promise((resolve) => setTimeout(resolve, left / 1e6).unref());
+      if (this.ending || heldLease.released || !this.validity(heldLease)) return;
+      this.granted(this.begin('extend', heldLease), heldLease);
     }
   }
 
@@ -445,8 +456,8 @@ class Client {
   }
 
   async release(line, heldLease, within) {
+    heldLease.past = heldLease.released = true;
     const event = this.begin('release', heldLease);
-    heldLease.past = true;
     try {
       await this.inTime(line, (async () => heldLease.lease.release())(), now() + within);
     } catch (e) {

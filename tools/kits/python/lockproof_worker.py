@@ -187,7 +187,7 @@ class HeldLease:
 
     def __init__(self, lease, id_, key, until):
         self.lease, self.id, self.key, self.until = lease, id_, key, until
-        self.seen, self.over, self.past = "", False, False
+        self.seen, self.over, self.past, self.released = "", False, False, False
 
     def event(self):
         return filled(lease=self.id, key=self.key, token=getattr(self.lease, "token", ""), fence=getattr(self.lease, "fence", 0))
@@ -293,14 +293,25 @@ class Client:
             except Exception as e:
                 error = e
             if lease is not None and not given_up:
-                self.mine.line.latest = self.mine.line.held_leases[key] = HeldLease(lease, event["id"], key, self.until(called))
-                return self.granted(event, self.mine.line.latest)
+                held_lease = HeldLease(lease, event["id"], key, self.until(called))
+                self.mine.line.latest = self.mine.line.held_leases[key] = held_lease
+                outcome = self.granted(event, held_lease)
+                if self.belief == "as told" and self.setup.get("renews"):
+                    threading.Thread(target=self.follow, args=(held_lease,), daemon=True).start()
+                return outcome
             tries += 1
             pause = self.random.uniform(self.options["retry_min"], self.options["retry_max"]) / 1e9
             over = time.monotonic() + pause >= deadline or tries == self.options.get("tries", 0)
             if over or self.mine.line.cancelled.wait(pause):
                 reason = "cancelled" if self.mine.line.cancelled.is_set() else "other" if error else "held"
                 return self.end(event, "fail", reason, error)
+
+    def follow(self, held_lease):
+        """Reports an extension when a validity ends that the lock has prolonged by itself."""
+        while not self.ending.wait(self.validity(held_lease) / 1e9 / self.clock.rate):
+            if held_lease.released or not self.validity(held_lease):
+                return
+            self.granted(self.begin("extend", held_lease), held_lease)
 
     def extend(self, held_lease):
         event, called = self.begin("extend", held_lease), self.clock.now()
@@ -312,7 +323,8 @@ class Client:
         return self.granted(event, held_lease) if self.validity(held_lease) else self.end(event, "fail", "too-late")
 
     def release(self, held_lease):
-        event, held_lease.past = self.begin("release", held_lease), True
+        held_lease.past = held_lease.released = True
+        event = self.begin("release", held_lease)
         try:
             held_lease.lease.release()
         except self.lost as e:

@@ -143,7 +143,7 @@ module Lockproof
 
   # One lease with the client's state in it.
   class HeldLease
-    attr_accessor :lease, :id, :key, :till, :seen, :over, :past
+    attr_accessor :lease, :id, :key, :till, :seen, :over, :past, :released
 
     def initialize(lease, id, key, till)
       @lease, @id, @key, @till, @seen = lease, id, key, till, ''
@@ -255,7 +255,9 @@ module Lockproof
         end
         if lease
           line.latest = line.held_leases[key] = HeldLease.new(lease, event[:id], key, till(called))
-          return granted(event, line.latest)
+          granted(event, line.latest)
+          follow(line.latest) if @belief == 'as told' && @setup['renews']
+          return 'ok'
         end
         tries += 1
         pause = @random.rand(@options['retry_min']..@options['retry_max']) / 1e9
@@ -263,6 +265,17 @@ module Lockproof
         rest([wake - now, 0.01].min) while now < wake && wake < deadline && !line.cancelled
         next unless wake >= deadline || tries == @options['tries'] || line.cancelled
         return finish(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', error)
+      end
+    end
+
+    # Reports an extension when a validity ends that the lock has prolonged by itself.
+    def follow(held_lease)
+      Thread.new do
+        while (left = validity(held_lease)).positive?
+          rest(left / 1e9)
+          break if @ending || held_lease.released || validity(held_lease).zero?
+          granted(start('extend', held_lease), held_lease)
+        end
       end
     end
 
@@ -276,7 +289,8 @@ module Lockproof
     end
 
     def release(held_lease)
-      event, held_lease.past = start('release', held_lease), true
+      held_lease.past = held_lease.released = true
+      event = start('release', held_lease)
       held_lease.lease.release
       finish(event, 'ok')
     rescue StandardError => e

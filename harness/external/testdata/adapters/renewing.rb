@@ -1,0 +1,7 @@
+require_relative 'lockproof_worker'
+Lease = Struct.new(:key) { def release; end; def validity = 0.05 }
+class Lock
+  def initialize(env); end
+  def acquire(key) = Lease.new(key)
+end
+Lockproof.serve(Lock, Lease)
