@@ -78,9 +78,20 @@ func every(violations []Violation, is func(Violation) bool) bool {
 	return !slices.ContainsFunc(violations, func(v Violation) bool { return !is(v) })
 }
 
-// waitedForCutNode reports whether a violation is a client's wait for a node that the background cuts off.
+// waitedForCutNode reports whether a violation is a client's wait for a node that the background cuts off. The commands
+// and replies of that wait may precede the violation, which begins once nothing excuses it: they count from the call of
+// its acquire.
 func (s *staging) waitedForCutNode(v Violation) bool {
-	return len(v.Processes) > 0 && s.waitsForCutNode(v.Processes[0], span{v.From, v.Until})
+	if len(v.Processes) == 0 {
+		return false
+	}
+	wait := span{v.From, v.Until}
+	for _, o := range s.key(v.Key).acquires {
+		if o.process == v.Processes[0] && o.invoked <= v.From && o.done > v.From {
+			wait.from = o.invoked
+		}
+	}
+	return s.waitsForCutNode(v.Processes[0], wait)
 }
 
 // waitsForCutNode reports whether a client sent nothing for more than half of a wait while the background cut one of

@@ -60,9 +60,14 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 		return errInterrupted
 	case err != nil:
 		return usage("--worker, before any row: %w", err)
-	case !found.Renews:
-		return nil
 	}
-	_, err = registerWorker(ctx, o.Worker, true)
+	kind, err := locks.Find(o.Lock)
+	if found.Renews {
+		kind, err = registerWorker(ctx, o.Worker, true)
+	}
+	if err == nil && len(found.Notices) > 0 {
+		kind.Notices = found.Notices
+		locks.Register(kind)
+	}
 	return err
 }

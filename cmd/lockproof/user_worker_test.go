@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
 )
 
@@ -46,6 +47,25 @@ func TestPreflight(t *testing.T) {
 			require.Equal(t, exitUsage, ended.code)
 		})
 	}
+}
+
+// A worker declares no names of keys by its lease, as a lock in Go does.
+func TestPreflight_OneKeyForAll_IsNoted(t *testing.T) {
+	const name = "a lock with one key"
+	locks.Register(locks.Kind{Name: name, Program: true, External: true})
+	p := fake(nil)
+	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
+		return []suite.Result{{Events: []history.Event{
+			{Op: history.OpAcquire, Type: history.TypeInvoke, Key: "k1"},
+			{Type: history.TypeReply, Command: &history.Command{Key: "lock", Effect: history.EffectSet, Done: true}},
+			{Op: history.OpAcquire, Type: history.TypeOK, Key: "k1"},
+		}}}, nil
+	}
+	require.NoError(t, p.preflight(context.Background(), suite.Options{Cluster: suite.Local, Lock: name}))
+	kind, err := locks.Find(name)
+	require.NoError(t, err)
+	require.Len(t, kind.Notices, 1)
+	require.Contains(t, kind.Notices[0], `it sets ["lock"], which does not contain the caller's key`)
 }
 
 // The lock is not to blame: nothing was decided.

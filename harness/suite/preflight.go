@@ -77,7 +77,9 @@ func Preflight(ctx context.Context, o Options,
 	if found.Renews, err = checkPreflight(done.Events); err == nil && !found.Renews {
 		err = expiresEarly(done.Events)
 	}
-	if names := unlikeOthers(done.Events); len(names) > 0 && slices.Equal(found.Keys, []string{locks.KeyPlaceholder}) {
+	declared := slices.DeleteFunc(slices.Concat(found.Keys, kind.Keys),
+		func(name string) bool { return name == locks.KeyPlaceholder })
+	if names := unlikeOthers(done.Events); len(names) > 0 && len(declared) == 0 {
 		found.Notices = append(found.Notices, fmt.Sprintf("it sets %q, which does not contain the caller's key: if it "+
 			"depends on the key, declare it by Keys; if not, all keys are one lock", names))
 	}

@@ -400,6 +400,7 @@ public final class LockproofWorker {
             if (line.heldLeases.containsKey(key)) line.heldLeases.get(key).past = true;
             Map<String, Object> event = begin("acquire", null, "key", key);
             long deadline = System.nanoTime() + within;
+            Exception latest = null;
             for (long tries = 1; ; tries++) {
                 long called = System.nanoTime();
                 Exception error = null;
@@ -415,12 +416,12 @@ public final class LockproofWorker {
                     }
                     if (lease != null) lease.release();
                 } catch (Exception e) {
-                    error = e;
+                    error = latest = e;
                 }
                 long pause = retryMin + (long) (random.nextDouble() * (retryMax - retryMin));
                 boolean over = System.nanoTime() + pause >= deadline || tries == number(options, "tries");
                 if (over || line.cancelled.within(pause)) {
-                    return end(event, "fail", line.cancelled.up() ? "cancelled" : error != null ? "other" : "held", error);
+                    return end(event, "fail", line.cancelled.up() ? "cancelled" : error != null ? "other" : "held", latest);
                 }
             }
         }

@@ -390,7 +390,7 @@ class Client {
   async acquire(line, key, within) {
     if (line.heldLeases.has(key)) line.heldLeases.get(key).past = true;
     const [event, deadline] = [this.begin('acquire', null, { key }), now() + within];
-    for (let tries = 1; ; tries++) {
+    for (let tries = 1, latest; ; tries++) {
       const called = now();
       let error, lease;
       const trying = (async () => this.lock.acquire(key))();
@@ -408,10 +408,11 @@ class Client {
         return 'ok';
       }
       if (lease) await this.inTime(line, (async () => lease.release())(), now() + this.ttl).catch((e) => (error = e));
+      latest = error ?? latest;
       const pause = between(this.options.retry_min, this.options.retry_max) / 1e9;
       const over = now() + pause >= deadline || tries === this.options.tries;
       if (!over) await this.wait(line, pause, () => line.cancelled);
-      if (over || line.cancelled) return this.end(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', error);
+      if (over || line.cancelled) return this.end(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', latest);
     }
   }
 

@@ -454,7 +454,7 @@ class Client
         if ($earlier = $this->heldLeases[$key] ?? null) {
             $earlier->past = true;
         }
-        [$event, $deadline] = [$this->begin('acquire', null, ['key' => $key]), now() + $within];
+        [$event, $deadline, $latest] = [$this->begin('acquire', null, ['key' => $key]), now() + $within, null];
         for ($tries = 1;; $tries++) {
             [$called, $lease, $error] = [now(), null, null];
             try {
@@ -472,13 +472,14 @@ class Client
             } catch (\Throwable $e) {
                 $error = $e;
             }
+            $latest = $error ?? $latest;
             $pause = mt_rand($this->options['retry_min'], $this->options['retry_max']) / 1e9;
             $over = now() + $pause >= $deadline || $tries === ($this->options['tries'] ?? 0);
             if (!$over && !$this->cancelled) {
                 $this->wait($pause, fn () => $this->cancelled);
             }
             if ($over || $this->cancelled || $this->ending) {
-                return $this->end($event, 'fail', $this->cancelled || $this->ending ? 'cancelled' : ($error ? 'other' : 'held'), $error);
+                return $this->end($event, 'fail', $this->cancelled || $this->ending ? 'cancelled' : ($error ? 'other' : 'held'), $latest);
             }
         }
     }

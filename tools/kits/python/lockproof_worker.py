@@ -11,6 +11,7 @@ and a call of serve(Class, itsLease); redis_py.py is one. The class:
                  from the return
     own_clock    True: it reads time only through env.clock, which faults set and skew
     lost         the exceptions for a lost lease
+    keys         the keys on the servers, if their names differ, as in ["lock:{key}"]
     lacks        your reasons for no extend, watch, fence, clock, cancel or threads, in place of the
                  defaults. Without a reason on threads, several of them call it at once
     __init__(env)   env.ttl, env.node_timeout (seconds), env.nodes ([(host, port)]), env.password,
@@ -58,8 +59,16 @@ def place(error):
     return ""
 
 
-def address(text):
-    host, port = text.rsplit(":", 1)
+def text(token):
+    """A token as the history writes it: bytes that are not UTF-8 in hexadecimal."""
+    try:
+        return token.decode() if isinstance(token, bytes) else token
+    except UnicodeDecodeError:
+        return "bytes:" + token.hex()
+
+
+def address(name):
+    host, port = name.rsplit(":", 1)
     return host.strip("[]"), int(port)
 
 
@@ -190,7 +199,8 @@ class HeldLease:
         self.seen, self.over, self.past, self.released = "", False, False, False
 
     def event(self):
-        return filled(lease=self.id, key=self.key, token=getattr(self.lease, "token", ""), fence=getattr(self.lease, "fence", 0))
+        token, fence = text(getattr(self.lease, "token", "")), getattr(self.lease, "fence", 0)
+        return filled(lease=self.id, key=self.key, token=token, fence=fence)
 
 
 class Line:
@@ -205,10 +215,13 @@ class Line:
 class Client:
     """One client: its lock and its messages."""
 
-    def __init__(self, kind, setup, out):
-        self.kind, self.setup, self.options, self.out = kind, setup, setup["options"], out
-        default = "as told" if hasattr(kind.lease, "validity") else "renews" if setup.get("renews") else ""
+    def __init__(self, kind, lease, setup, out):
+        self.kind, self.kind_of_lease, self.out = kind, lease, out
+        self.setup, self.options = setup, setup["options"]
+        default = "as told" if hasattr(lease, "validity") else "renews" if setup.get("renews") else ""
         self.belief = getattr(kind, "belief", default)
+        if self.belief not in BELIEFS:
+            raise ValueError("invalid belief %r: want one of %s" % (self.belief, [b for b in BELIEFS if " " in b]))
         self.lost = tuple(getattr(kind, "lost", ()))
         self.saying, self.id, self.written = threading.RLock(), 0, 0
         self.clock, self.store = Clock(self.true), Store(setup)
@@ -238,16 +251,17 @@ class Client:
             self.say({"event": event})
 
     def hello(self):
-        kind = self.kind
+        kind, lease = self.kind, self.kind_of_lease
         own = getattr(kind, "lacks", {})
-        has = dict(extends=hasattr(kind.lease, "extend"), fencing=hasattr(kind.lease, "fence"), threads="threads" not in own,
+        has = dict(extends=hasattr(lease, "extend"), fencing=hasattr(lease, "fence"), threads="threads" not in own,
                    own_clock=getattr(kind, "own_clock", False), single_node=getattr(kind, "single_node", False))
         lacks = filled(watch="its adapter has no watchdog",
                        extend=not has["extends"] and "its leases have no extend()",
                        fence=not has["fencing"] and "its leases have no fencing token",
                        clock=not has["own_clock"] and "it reads the machine's own clock, which cannot be set for one client")
         name = getattr(kind, "name", os.path.basename(sys.argv[0]))
-        self.say({"lock": {**filled(name=name, belief=BELIEFS[self.belief], **has), "lacks": {**lacks, **own}}})
+        keys = getattr(kind, "keys", None)
+        self.say({"lock": {**filled(name=name, keys=keys, belief=BELIEFS[self.belief], **has), "lacks": {**lacks, **own}}})
 
     def begin(self, op, held_lease=None, **more):
         with self.saying:
@@ -283,15 +297,15 @@ class Client:
     def acquire(self, key, within):
         if key in self.mine.line.held_leases:
             self.mine.line.held_leases[key].past = True
-        event, deadline, tries = self.begin("acquire", key=key), time.monotonic() + within, 0
+        event, deadline, tries, latest = self.begin("acquire", key=key), time.monotonic() + within, 0, None
         while True:
             called, lease, given_up, error = self.clock.now(), None, False, None
             try:
-                lease, given_up = self.lock.acquire(key), self.mine.line.cancelled.is_set()
+                lease, given_up = self.attempt(key), self.mine.line.cancelled.is_set()
                 if lease is not None and given_up:
                     lease.release()
             except Exception as e:
-                error = e
+                error = latest = e
             if lease is not None and not given_up:
                 held_lease = HeldLease(lease, event["id"], key, self.until(called))
                 self.mine.line.latest = self.mine.line.held_leases[key] = held_lease
@@ -304,7 +318,16 @@ class Client:
             over = time.monotonic() + pause >= deadline or tries == self.options.get("tries", 0)
             if over or self.mine.line.cancelled.wait(pause):
                 reason = "cancelled" if self.mine.line.cancelled.is_set() else "other" if error else "held"
-                return self.end(event, "fail", reason, error)
+                return self.end(event, "fail", reason, latest)
+
+    def attempt(self, key):
+        lease = self.lock.acquire(key)
+        if lease is None or lease is False:
+            return None
+        if not isinstance(lease, self.kind_of_lease):
+            raise TypeError("acquire returned %.80r: want a lease, of the class %s that serve was called with, or None"
+                            % (lease, self.kind_of_lease.__name__))
+        return lease
 
     def follow(self, held_lease):
         """Reports an extension when a validity ends that the lock has prolonged by itself."""
@@ -425,7 +448,7 @@ class Client:
                 line.cancelled.clear()
             try:
                 done = {"outcome": self.operate(**command)}
-            except Exception as e:
+            except BaseException as e:  # SystemExit would end this thread only
                 done = {"error": "%s: %s%s" % (type(e).__name__, e, place(e))}
             with line.queued:
                 line.under_way = False
@@ -501,12 +524,11 @@ class Client:
 
 def serve(kind, lease):
     """Serves as one client of the lock until its input ends. lease is the class of its leases."""
-    kind.lease = lease
     out = os.dup(1)
     os.dup2(2, 1)  # the lock's output is not a message
     number, serial = 1, 0
     try:
-        client = Client(kind, json.loads(sys.stdin.readline()), out)
+        client = Client(kind, lease, json.loads(sys.stdin.readline()), out)
         client.hello()
         threading.Thread(target=client.watch_stalls, daemon=True).start()
         for number, line in enumerate(sys.stdin, 2):

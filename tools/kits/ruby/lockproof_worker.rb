@@ -241,7 +241,7 @@ module Lockproof
 
     def acquire(line, key, within)
       line.held_leases[key].past = true if line.held_leases[key]
-      event, deadline, tries = start('acquire', key: key), now + within, 0
+      event, deadline, tries, latest = start('acquire', key: key), now + within, 0, nil
       loop do
         called, lease, error = now, nil, nil
         begin
@@ -251,7 +251,7 @@ module Lockproof
             lease = nil
           end
         rescue StandardError => e
-          error = e
+          error = latest = e
         end
         if lease
           line.latest = line.held_leases[key] = HeldLease.new(lease, event[:id], key, till(called))
@@ -264,7 +264,7 @@ module Lockproof
         wake = now + pause
         rest([wake - now, 0.01].min) while now < wake && wake < deadline && !line.cancelled
         next unless wake >= deadline || tries == @options['tries'] || line.cancelled
-        return finish(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', error)
+        return finish(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', latest)
       end
     end
 
