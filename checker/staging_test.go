@@ -98,6 +98,13 @@ func TestStaging_WaitForFirstNode_IsUnstaged(t *testing.T) {
 			s.cutInSetupSent("c1-n1")
 		}, violated, ""},
 		{"it was sent nothing", func(s *story) { s.cutInSetupSent("c1-n1") }, violated, ""},
+		{"a majority answered before its excuse ended", func(s *story) {
+			s.cutInSetupSent("c1-n4", 11)
+			s.lasting(5, 1000, "cut", "c1-n1", "c1-n2", "c1-n3")
+			for _, node := range []string{"n1", "n2", "n3"} {
+				s.silent(11, "c1", "x", node)(990, "nil", false)
+			}
+		}, inconclusive, reasonCutNode},
 		{"it was sent something before", func(s *story) { s.cutInSetupSent("c1-n1", 5) }, violated, ""},
 		{"it was sent something in the end", func(s *story) { s.cutInSetupSent("c1-n1", 3990) }, violated, ""},
 		{"it is another's link", func(s *story) { s.cutInSetupSent("c2-n1", 11) }, violated, ""},

@@ -291,6 +291,23 @@ func TestPythonKit_ValidityFails_ErrorNamesTheLine(t *testing.T) {
 	require.Contains(t, out.String(), "KeyError: 'until' (failing_validity.py:4)")
 }
 
+func TestPythonKit_WrongAdapter_ErrorNamesTheMistake(t *testing.T) {
+	for name, want := range map[string]string{
+		"false":       "its reason is: held", // a free way to say None
+		"true":        "TypeError: acquire returned True: want a lease, of the class Lease that serve was called with, or None",
+		"exit":        "c1 calls the command impossible: SystemExit: 7 (wrong.py:12)",
+		"raises once": "its reason is: ValueError: first (wrong.py:14)",
+		"belief":      "invalid belief 'from call': want one of ['from the call', ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			command := append(adapterCommand(t, "redis-py", "wrong.py"), name)
+			require.ErrorIs(t, Check(t.Context(), command, &out), ErrWrong)
+			require.Contains(t, out.String(), want)
+		})
+	}
+}
+
 // The row fails with the error of worker-check, without a verdict on the lock.
 func TestRun_BadWorker_Fails(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
