@@ -53,7 +53,8 @@ var errInterrupted = &exit{reports.ExitInconclusive, errors.New("interrupted bef
 func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	o.Out, o.Notices = "", p.err
+	// A lock that hangs takes a minute an attempt, and only the events count: a second attempt is enough on a busy machine.
+	o.Out, o.Notices, o.Retries = "", p.err, 1
 	found, err := suite.Preflight(ctx, o, p.suite.One)
 	switch {
 	case ctx.Err() != nil:
