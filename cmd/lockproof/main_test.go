@@ -112,6 +112,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--verbose=maybe"}, "--verbose maybe: want true or false"},
 		{[]string{"run", "--worker", ""}, "--worker: it names no program: 'python3 my_lock.py' is right"},
 		{[]string{"run", "--worker", "no-such-lock", "--on", "local"}, "--worker: there is no program no-such-lock"},
+		{[]string{"run", "--worker", "python3 x.py", "--on", "local", "--cause"},
+			"--cause and --worker: experiments need virtual time"},
 		{[]string{"run", "--on", "virtul"}, "--on virtul: there is no such cluster: did you mean \"virtual\"?"},
 		{[]string{"run", "--lock", "redlok"}, "--lock redlok: there is no such lock: did you mean \"redlock\"?"},
 		{[]string{"run", "--lock", "REDSYNC"}, "--lock REDSYNC: there is no such lock: did you mean \"redsync\"?"},

@@ -23,6 +23,8 @@ func (p *program) useWorker(ctx context.Context, o *suite.Options, line string) 
 		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
 	case o.Cluster == suite.Virtual:
 		return usage("--worker %s: a program runs in real time: give it with --on local or --on docker", line)
+	case p.causes:
+		return usage("--cause and --worker: experiments need virtual time, where no program runs; leave out --cause")
 	}
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return usage("--worker: there is no program %s: name one that is in PATH, or give its path", command[0])
@@ -53,7 +55,7 @@ var errInterrupted = &exit{reports.ExitInconclusive, errors.New("interrupted bef
 func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	// A lock that hangs takes a minute an attempt, and only the events count: a second attempt is enough on a busy machine.
+	// A lock that hangs takes a minute in each attempt. Only the events count, so a second attempt is enough.
 	o.Out, o.Notices, o.Retries = "", p.err, 1
 	found, err := suite.Preflight(ctx, o, p.suite.One)
 	switch {

@@ -40,7 +40,8 @@ func TestProtocolChecker_ExtendWithoutCommand_OnlyIfTheLockRenews(t *testing.T) 
 		require.NoError(t, err)
 		c.OnCommand(Command{Do: DoAcquire, Serial: 1, Key: "k1"})
 		for i, fields := range []string{`"type":"invoke","op":"acquire","id":1`,
-			`"type":"ok","op":"acquire","id":1,"lease":1,"validity":9`, `"type":"invoke","op":"extend","id":2,"lease":1`} {
+			`"type":"ok","op":"acquire","id":1,"lease":1,"validity":9`,
+			`"type":"invoke","op":"extend","id":2,"lease":1`} {
 			_, err = c.Parse(fmt.Appendf(nil, `{"event":{"time":%d,"process":"c1","key":"k1",%s}}`, now, fields))
 			require.Equal(t, i < 2 || renews, err == nil, "%s: %v", fields, err)
 		}

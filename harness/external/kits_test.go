@@ -294,7 +294,7 @@ func TestPythonKit_ValidityFails_ErrorNamesTheLine(t *testing.T) {
 func TestPythonKit_WrongAdapter_ErrorNamesTheMistake(t *testing.T) {
 	for name, want := range map[string]string{
 		"false":       "its reason is: held", // a free way to say None
-		"true":        "TypeError: acquire returned True: want a lease, of the class Lease that serve was called with, or None",
+		"true":        "TypeError: acquire returned True: want a lease, of the class Lease",
 		"exit":        "c1 calls the command impossible: SystemExit: 7 (wrong.py:12)",
 		"raises once": "its reason is: ValueError: first (wrong.py:14)",
 		"belief":      "invalid belief 'from call': want one of ['from the call', ",
