@@ -316,7 +316,7 @@ func (a *Runner) waitForReplicas() Runbook {
 		Price: "each lock waits for the replicas, and nobody gets one while a replica is away",
 		Steps: byHand(fmt.Sprintf("%sWAIT %s 1000 on the connection of the SET; give the lock up if fewer answer", first,
 			number)),
-		Back: byHand("take the command out again"),
+		Back:   byHand("take the command out again"),
 		change: func(q *Runner) { q.Failover, q.Wait = &counted, counted.Replicas }}
 }
 
