@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
@@ -103,4 +105,15 @@ func TestRead_UnknownProgram_StandsAlone(t *testing.T) {
 	broken := d.Server.Broken(settings.Kill, false)
 	require.Len(t, broken, 1, "%v", broken)
 	require.Equal(t, Program, broken[0].Name)
+}
+
+func TestJudgesTakeovers_DelayOfASentinel_IsAnAssumption(t *testing.T) {
+	for _, tt := range []struct {
+		failover Failover
+		assumed  bool
+	}{{Failover{}, false}, {Failover{After: time.Minute}, true}, {Failover{Never: true}, true}} {
+		s := &Server{}
+		s.JudgesTakeovers(&tt.failover)
+		require.Equal(t, tt.assumed, strings.Contains(fmt.Sprint(s.Assumptions()), "nothing promotes a replica sooner"))
+	}
 }
