@@ -200,13 +200,16 @@ func (a *Runner) appendOnly(fsync string) Runbook {
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
 	line.Cost = strings.TrimPrefix(line.Cost+"; once every server that this line is for has done the steps above: "+
 		"another one starts empty", "; ")
+	lines := []Step{line}
+	if sync := a.line("appendfsync " + fsync); sync.Line != sync.Was {
+		lines = append(lines, sync)
+	}
 	return Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
 		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
 			"rewrite is done: it starts empty",
-		Steps: []Step{config("appendfsync", fsync), on,
+		Steps: append([]Step{config("appendfsync", fsync), on,
 			{Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
-				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, line,
-			a.line("appendfsync " + fsync)},
+				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}}, lines...),
 		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // before the line, for a crash
 			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, config("appendonly", "no"),
 			config("appendfsync", a.Server.Redis.AppendFsync)},

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -98,6 +99,8 @@ func TestTheNineFilesInVirtualTime(t *testing.T) {
 			answer := judged(t, a)
 			require.Equal(t, f.rows, verdicts(answer))
 			require.Equal(t, f.overall, answer.Verdict)
+			require.Contains(t, fmt.Sprint(answer.Assumptions), "nobody runs FLUSHALL", "no file can confirm it")
+			require.Contains(t, fmt.Sprint(answer.Assumptions), "deletes the lock, the server's data or their volume")
 			for _, r := range answer.Rows {
 				require.Equal(t, a.Trials, r.Tally.Decided())
 				require.NotEmpty(t, r.Reason)
@@ -159,6 +162,21 @@ func TestAdvise_DataLostWithContainer_NoAppendOnlyRunbook(t *testing.T) {
 		require.NoError(t, a.Advise(context.Background(), answer))
 		require.Equal(t, helps, slices.ContainsFunc(answer.Runbooks,
 			func(r Runbook) bool { return strings.Contains(r.Name, "appendfsync always") }), volume)
+	}
+}
+
+func TestAdvise_LineThatIsThere_IsNotChanged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "redis.conf")
+	require.NoError(t, os.WriteFile(file, []byte("dir /var/lib/redis\nappendfsync always\nappendonly no\n"), 0o600))
+	d, err := deploy.Read([]string{file}, deploy.Options{})
+	require.NoError(t, err)
+	a := runner(t, "", 0)
+	a.Server = d.Server
+	answer := judged(t, a)
+	require.NoError(t, a.Advise(context.Background(), answer))
+	require.Equal(t, "an append-only file, appendfsync always", answer.Runbooks[0].Name)
+	for _, s := range answer.Runbooks[0].Steps {
+		require.False(t, s.Line != "" && s.Line == s.Was, "%v", s)
 	}
 }
 

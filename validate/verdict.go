@@ -42,7 +42,8 @@ func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
 // assumptions are those of every safe verdict that no file can confirm.
 func (a *Runner) assumptions() []deploy.Link {
 	clients := deploy.Link{Name: deploy.Alone, State: deploy.Assumed,
-		What: "nobody runs FLUSHALL, CONFIG SET, DEBUG or SHUTDOWN NOSAVE, or deletes the lock"}
+		What: "nobody runs FLUSHALL, CONFIG SET, DEBUG or SHUTDOWN NOSAVE, or deletes the lock, the server's data or their " +
+			"volume"}
 	clocks := deploy.Link{Name: deploy.Restart, State: deploy.Assumed,
 		What: fmt.Sprintf("clocks err by %g %% at most; no TTL is longer than %s", a.Drift*100, a.Longest())}
 	all := append(a.Server.Assumptions(), clients, clocks)

@@ -243,14 +243,8 @@ func (v *validateFlags) check() error {
 	given := v.given
 	nothing := len(v.files)+len(v.Set) == 0 && v.Config == "" && v.redis == ""
 	switch {
-	case given("config") && v.Config == "":
-		return usage("--config is empty: name the redis.conf, as in --config /etc/redis/redis.conf")
 	case nothing:
 		return usage("validate needs a file: as in lockproof validate /etc/redis/redis.conf redis.service; %s", deploy.Wanted)
-	case len(v.TTLs) == 0:
-		return usage("--ttl is empty: give the TTLs of your locks, as in --ttl 30s,5s")
-	case len(v.crashes) == 0:
-		return usage("--crash is empty: there are %s", strings.Join(settings.Names(settings.Crashes), ", "))
 	case slices.Contains([]string{".yaml", ".yml", ".json", ".service"}, filepath.Ext(v.Config)):
 		return usage("--config %s: that is no redis.conf; give it as an argument: lockproof validate %[1]s", v.Config)
 	case given("trials") && (v.Trials < 1 || v.Trials > maxTrials):
@@ -261,8 +255,6 @@ func (v *validateFlags) check() error {
 		return usage("--drift-factor %g: give a part of the TTL from 0.0001 to 0.5, as in --drift-factor 0.01", v.Drift)
 	case given("parallel") && (v.Parallel < 1 || v.Parallel > maxParallel):
 		return usage("--parallel %d: give a number from 1 to %d", v.Parallel, maxParallel)
-	case given("out") && v.Out == "":
-		return usage("--out is empty: name a folder, as in --out out")
 	case v.json && v.format != "":
 		return usage("--json prints the answer, and --format %s its findings: give one of them", v.format)
 	case v.Service != "" && len(v.files) == 0:
@@ -271,10 +263,6 @@ func (v *validateFlags) check() error {
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, deploy.MostReplicas)
 	case v.Wait < 0 || v.Wait > deploy.MostReplicas:
 		return usage("--wait %d: give a number from 0 to %d", v.Wait, deploy.MostReplicas)
-	case given("sentinel") && v.Sentinel == "":
-		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
-	case len(v.takeovers) == 0:
-		return usage("--takeover is empty: there are %s", strings.Join(settings.Names(validate.Takeovers), ", "))
 	}
 	return v.checkNames()
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
 	"example.org/lockproof/internal/input"
@@ -52,14 +51,15 @@ func split(text string, before *regexp.Regexp) (parts []string) {
 
 // The lines of a List as kubectl prints one: its items begin at the margin, and nothing else of it says anything.
 var (
-	listLine = regexp.MustCompile(`(?m)^kind: List$`)
-	itemLine = regexp.MustCompile(`(?m)^(?:- |[^\s#-])`)
-	frame    = regexp.MustCompile(`^(?:apiVersion: v1|items:|kind: List|metadata:(?: \{\})?(?:\n  .*)*)?\n*$`)
+	listLine  = regexp.MustCompile(`(?m)^kind: List$`)
+	itemsLine = regexp.MustCompile(`(?m)^items:$`)
+	itemLine  = regexp.MustCompile(`(?m)^(?:- |[^\s#-])`)
+	frame     = regexp.MustCompile(`^(?:apiVersion: v1|items:|kind: List|metadata:(?: \{\})?(?:\n  .*)*)?\n*$`)
 )
 
 // listParts cuts a List into its items, or returns nil for anything else.
 func listParts(text string) (parts []string) {
-	if !listLine.MatchString(text) {
+	if !listLine.MatchString(text) || !itemsLine.MatchString(text) {
 		return nil
 	}
 	parts = split(text, itemLine)
@@ -161,44 +161,6 @@ func (d item) list(path ...string) (all []item) {
 		all = append(all, whole.get(i))
 	}
 	return all
-}
-
-// at is the place of the item at a path, or of its nearest existing ancestor.
-func (d item) at(path ...any) settings.Place {
-	path = slices.Concat(d.path, path)
-	for n := len(path); n >= 0; n-- {
-		builder := (&yaml.PathBuilder{}).Root()
-		for _, step := range path[:n] {
-			if key, isKey := step.(string); isKey {
-				builder = builder.Child(key)
-			} else {
-				builder = builder.Index(uint(step.(int)))
-			}
-		}
-		node, err := builder.Build().FilterNode(d.body)
-		if err != nil || node == nil || node.GetToken() == nil {
-			continue
-		}
-		line, block := node.GetToken().Position.Line, false // a block begins on the line below its key
-		switch node := node.(type) {
-		case *ast.MappingNode:
-			block = !node.IsFlowStyle
-			for i, v := range node.Values { // the token of a value is its colon
-				if at := v.Key.GetToken().Position.Line; i == 0 || at < line {
-					line = at
-				}
-			}
-		case *ast.SequenceNode:
-			block = !node.IsFlowStyle
-		}
-		if n > 0 && block && line > 1 {
-			if _, isKey := path[n-1].(string); isKey {
-				line--
-			}
-		}
-		return settings.Place{File: d.file, Line: d.above + line}
-	}
-	return settings.Place{File: d.file}
 }
 
 func dig(root any, path ...string) any {

@@ -33,7 +33,48 @@ func TestReadDocuments_LongListAndDefinitions_EachObjectHasItsLine(t *testing.T)
 func TestReadDocuments_ListWithOtherKeys_IsReadWhole(t *testing.T) {
 	for _, text := range []string{"kind: List\nitems:\n- kind: Pod\n  spec: *a\nx: &a {}\n",
 		"kind: List\nitems:\n- kind: Pod\nservices:\n  a: {image: redis}\n",
-		"kind: List\nitems:\n- kind: Pod\n\"services\": {}\n", "- a\n- kind: List\n"} {
+		"kind: List\nitems:\n- kind: Pod\n\"services\": {}\n", "- a\n- kind: List\n", "kind: List\n- kind: Pod\n"} {
 		require.Nil(t, listParts(text), text)
+	}
+}
+
+// An operator changes a line that has the value: that of the anchor, not that of its use.
+func TestAt_AliasesAndMerges_LeadToTheValue(t *testing.T) {
+	const text = `x-a: &a
+  # what each has
+  command: redis-server
+x-b: &b
+  <<: *a
+  image: redis
+  volumes: &v
+    - data:/data
+services:
+  lock:
+
+    # of its own
+    <<: [{restart: always}, *b]
+    environment:
+      # the zone
+      TZ: UTC
+    image: valkey
+  other: {command: &c first, user: *c, volumes: *v}
+x-c: &c second
+x-d: *c
+`
+	all, err := readDocuments("x", text)
+	require.NoError(t, err)
+	services := all[0].get("services")
+	for _, tt := range []struct {
+		at   string
+		line int
+	}{
+		{services.at("lock").String(), 10}, {services.at("lock", "command").String(), 3},
+		{services.at("lock", "image").String(), 17}, {services.at("lock", "volumes", 0).String(), 8},
+		{services.at("lock", "restart").String(), 13}, {services.at("lock", "environment").String(), 14},
+		{services.at("lock", "absent").String(), 10}, {services.at("other", "user").String(), 18},
+		{services.at("other", "volumes", 0).String(), 8}, {all[0].at("x-d").String(), 19},
+		{all[0].at().String(), 1},
+	} {
+		require.Equal(t, fmt.Sprintf("x:%d", tt.line), tt.at)
 	}
 }

@@ -38,6 +38,7 @@ func effectOf(words []string) effect {
 			e.sleep = 0
 		}
 		whole = effect{whole.known, whole.sleep + e.sleep, whole.most + e.most}
+		chained = chained && !slices.Contains(words, "exec") // which ends the shell
 	}
 	return whole
 }

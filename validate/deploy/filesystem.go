@@ -185,6 +185,7 @@ func (s *Server) addMachineMount(m machineMount) {
 		s.unknown(Data, m.at, "a mount of the machine below a container's volumes", "be memory: judge one without the other")
 		return
 	}
+	m.where = path.Clean(m.where)
 	f := fileSystem(m.where, m.kind, m.what, m.options)
 	if m.odd != "" && f.why == "" {
 		f = maybeLost("not understood: %s of the mount %s; it could be that nothing is mounted there", m.odd, m.where)

@@ -244,7 +244,7 @@ func (p pod) commands(in *container, c item) {
 	maps.Copy(env, in.env)
 	read := func(key string) []string {
 		all := joinWords(c.get(key).value)
-		for name := range in.env {
+		for name := range env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
 			}

@@ -126,8 +126,9 @@ func open(file string, stdin io.Reader) (g textFile, err error) {
 	} else {
 		g.text, err = readText(file)
 	}
+	line := 0
 	problem := func(what string) (textFile, error) {
-		return g, &settings.Problem{Place: settings.Place{File: g.file}, What: what, Right: Wanted}
+		return g, &settings.Problem{Place: settings.Place{File: g.file, Line: line}, What: what, Right: Wanted}
 	}
 	switch {
 	case err != nil:
@@ -137,6 +138,7 @@ func open(file string, stdin io.Reader) (g textFile, err error) {
 	case strings.TrimSpace(g.text) == "":
 		return problem("it is empty")
 	case strings.IndexByte(g.text, 0) >= 0:
+		line = 1 + strings.Count(g.text[:strings.IndexByte(g.text, 0)], "\n")
 		return problem("there is a zero byte, so this is no text")
 	}
 	g.text = strings.TrimPrefix(g.text, "\ufeff")

@@ -94,6 +94,13 @@ func TestRead_UnknownProgramBesideAServer_JudgesTheServer(t *testing.T) {
 		"not known: if the locks are on lock, say --service lock")
 }
 
+func TestRead_ZeroByte_IsReportedOnItsLine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\x00 {image: redis}\n"), 0o600))
+	_, err := Read([]string{"compose.yaml"}, Options{})
+	require.ErrorContains(t, err, "compose.yaml:2")
+}
+
 // What the arguments of an unknown program mean is not known either.
 func TestRead_UnknownProgram_StandsAlone(t *testing.T) {
 	t.Chdir(t.TempDir())

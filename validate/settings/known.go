@@ -13,7 +13,7 @@ import (
 func (s *Redis) others(d Directive) {
 	weigh, weighs := weighty[d.Name]
 	switch {
-	case !weighs && !harmless(d.Name):
+	case !weighs && (!harmless(d.Name) || d.unrendered()):
 		s.Unknown = append(s.Unknown, d)
 	case weighs:
 		if d.Name != "rename-command" && d.Name != "loadmodule" {
@@ -24,6 +24,14 @@ func (s *Redis) others(d Directive) {
 			s.Remarks = append(s.Remarks, *remark)
 		}
 	}
+}
+
+// placeholder is one of a template. A shell's, as ${PORT}, may be an option's value.
+var placeholder = regexp.MustCompile(`\{\{|<%`)
+
+// unrendered reports whether a line is a template's. A secret of one word may have any signs.
+func (d Directive) unrendered() bool {
+	return placeholder.MatchString(strings.Join(d.Args, " ")) && !(d.Secret() && len(d.Args) == 1)
 }
 
 // renamed returns a remark if a lock needs the command that is renamed.

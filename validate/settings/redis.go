@@ -74,9 +74,10 @@ func ParseRedis(name, text string) (*Redis, error) {
 	return r.redis(name)
 }
 
-// ParseLines parses lines beside a file ("appendfsync always"). It hides values that may be secret.
+// ParseLines parses lines beside a file ("appendfsync always"). It hides values that may be secret. It does not read
+// includes: they stay lines.
 func ParseLines(lines []string) ([]Directive, error) {
-	r := &reader{}
+	r := &reader{elsewhere: true}
 	for _, line := range lines {
 		shown := line
 		name, _, more := strings.Cut(strings.TrimSpace(line), " ")

@@ -111,6 +111,7 @@ func TestProblems_HavePlaceAndRemedy(t *testing.T) {
 		{"maxmemory 10zb", "maxmemory 10zb: this is not an amount of memory; write it as in 100mb or 2gb"},
 		{"maxmemory-policy lru", "there are noeviction"},
 		{"min-replicas-max-lag -1", "give a whole number"},
+		{"min-replicas-max-lag 1.5", "give a whole number"},
 		{`requirepass "open`, "x.conf:1:1: the quotes are not balanced; close each quote"},
 		{"appenddirname ../elsewhere", "x.conf:1:1: appenddirname ../elsewhere: Redis takes a name here, and no path; name " +
 			"the folder by dir"},

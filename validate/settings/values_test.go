@@ -32,16 +32,6 @@ func TestMaxMemory_HasTheUnitsOfRedis(t *testing.T) {
 	}
 }
 
-func TestNumbers_AreWholeAndNotNegative(t *testing.T) {
-	for text, right := range map[string]bool{"0": true, "1": true, "-1": false, "1.5": false, "x": false} {
-		r, err := ParseRedis("x", "min-replicas-max-lag "+text)
-		require.Equal(t, right, err == nil, text)
-		if right {
-			require.Equal(t, text, fmt.Sprint(r.MinLag))
-		}
-	}
-}
-
 // A rule needs at least one second, but may have zero changes.
 func TestSave_Limits(t *testing.T) {
 	r, err := ParseRedis("x", "save 1 0 1000000000 5")
@@ -75,6 +65,7 @@ func TestEvicts_NeedsALimitAndAPolicy(t *testing.T) {
 func TestLines_MinReplicasSet_IncludeBothReplicaSettings(t *testing.T) {
 	for text, want := range map[string][]string{
 		"min-replicas-to-write 0\nmin-replicas-max-lag 3": nil,
+		"min-replicas-to-write 1\nmin-replicas-max-lag 0": nil, // as in checkGoodReplicasStatus in server.c
 		"min-replicas-to-write 1":                         {"min-replicas-to-write 1", "min-replicas-max-lag 10"},
 		"min-slaves-to-write 2\nmin-slaves-max-lag 4":     {"min-replicas-to-write 2", "min-replicas-max-lag 4"},
 	} {
@@ -100,16 +91,6 @@ func write(t *testing.T, dir, name, text string) string {
 	file := filepath.Join(dir, name)
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	return file
-}
-
-func TestIncludes_ExponentialChain_Fails(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 40 {
-		write(t, dir, fmt.Sprintf("%d.conf", i), strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2))
-	}
-	write(t, dir, "40.conf", "appendonly yes\n")
-	_, err := ReadRedis(filepath.Join(dir, "0.conf"))
-	require.ErrorContains(t, err, "too much is included: more than 200 files, or 16 that include one another")
 }
 
 // A line that is not a directive may be a secret of another file.
@@ -164,6 +145,27 @@ func TestIncludes_ReadUpToTheirBounds(t *testing.T) {
 	} {
 		require.NoError(t, read(files(0)), refusal)
 		require.ErrorContains(t, read(files(1)), refusal)
+	}
+}
+
+// What a line beside the file includes is on the server's machine, and could set anything.
+func TestParseLines_Include_StaysAnUnknownLine(t *testing.T) {
+	lines, err := ParseLines([]string{"include /etc/redis/site.conf"})
+	require.NoError(t, err)
+	r := Default()
+	require.NoError(t, r.Apply(lines))
+	require.Len(t, r.Unknown, 1)
+	require.Equal(t, "include", r.Unknown[0].Name)
+}
+
+// A file with a template's placeholders is not the one that the server reads.
+func TestPlaceholders_AreNotUnderstood(t *testing.T) {
+	for line, known := range map[string]bool{"port {{ port }}": false, "port {{port}}": false, "port <%= @port %>": false,
+		"port ${PORT}": true, "requirepass {{ secret }}": false, "requirepass a{{b": true, "port 6379": true,
+		`proc-title-template "{title} {listen-addr}"`: true} {
+		r, err := ParseRedis("redis.conf", line+"\n")
+		require.NoError(t, err)
+		require.Equal(t, known, len(r.Unknown) == 0, line)
 	}
 }
 
