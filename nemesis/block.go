@@ -10,12 +10,12 @@ import (
 const Block = "block"
 
 var _ = declare(&Declaration{
-	Kind:        Block,
-	Doc:         "another user's slow command (DEBUG SLEEP) occupies the node for that time: it answers nothing",
-	Node:        &Effect{Class: history.NodePaused},
-	Required:    []string{"for"},
-	AffectedDoc: "messages that clients sent to the node meanwhile",
+	Kind:     Block,
+	Doc:      "another user's slow command (DEBUG SLEEP) occupies the node for that time: it answers nothing",
+	Node:     &Effect{Class: history.NodePaused},
+	Required: []string{"for"},
 	Words: Words{
+		Noun:        "slow command on",
 		Instruction: instructionFor("block %s with a slow command (DEBUG SLEEP)"),
 		Begin:       passiveText("blocked by another user's command, and answers nothing"),
 		End:         occupyEndText, Past: "was blocked by a command",

@@ -13,10 +13,10 @@ var _ = declare(&Declaration{
 	Kind: Busy,
 	Doc: "another user's script runs longer than `busy-reply-threshold`: the node answers BUSY to everything " +
 		"except SCRIPT KILL",
-	Node:        &Effect{Class: history.NodePaused},
-	Required:    []string{"for"},
-	AffectedDoc: "messages that clients sent to the node meanwhile",
+	Node:     &Effect{Class: history.NodePaused},
+	Required: []string{"for"},
 	Words: Words{
+		Noun:        "long script on",
 		Instruction: instructionFor("let a script keep %s busy (BUSY)"),
 		Begin:       passiveText("busy with another user's script, and answers BUSY"),
 		End:         occupyEndText, Past: "was busy with a script",

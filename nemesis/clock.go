@@ -26,9 +26,8 @@ var _ = declare(&Declaration{
 		{Modifier: "rate", Label: "Clock rate", Min: 0.5, Max: 2, Step: 0.01},
 		{Modifier: "jump", Label: "Clock jump", Min: -3, Max: 3},
 	},
-	AffectedDoc: "not counted: the checker searches for an operation or a lease of the client, or a key on the node, at " +
-		"the moment of a jump, or while the rate was wrong",
-	Words: Words{Instruction: clockInstruction, Begin: clockBeginText, Past: "ran on a changed clock"},
+	Words: Words{Noun: "clock change of",
+		Instruction: clockInstruction, Begin: clockBeginText, Past: "ran on a changed clock"},
 	apply: (*Nemesis).clock, undo: (*Nemesis).restoreRate,
 })
 
@@ -91,15 +90,12 @@ func clockBeginText(f history.Fault) string {
 
 // clock makes a clock jump, or run at another rate. The proof is the clock's own reading.
 func (n *Nemesis) clock(ctx context.Context, f Fault, target string) (*Active, error) {
-	read, set, err := n.clockAccess(target)
-	if err != nil {
-		return nil, err
-	}
+	read := func(ctx context.Context) (Reading, error) { return n.readClock(ctx, target) }
 	before, err := read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := set(ctx, f.Jump, f.Rate); err != nil {
+	if err := n.setClock(ctx, target, f.Jump, f.Rate); err != nil {
 		return nil, err
 	}
 	after, err := read(ctx)

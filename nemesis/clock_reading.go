@@ -48,11 +48,7 @@ func (n *Nemesis) clockSurvived(ctx context.Context, node string, measured map[s
 	if !set {
 		return true, nil
 	}
-	read, _, err := n.clockAccess(node)
-	if err != nil {
-		return false, err
-	}
-	now, err := read(ctx)
+	now, err := n.readClock(ctx, node)
 	if err != nil {
 		return false, err
 	}
@@ -70,7 +66,8 @@ func rateDifference(asked, before float64) float64 {
 }
 
 // measureRate watches a clock until its readings are accurate enough to show the difference in rate.
-func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading, difference float64) (float64, error) {
+func (n *Nemesis) measureRate(ctx context.Context, read func(context.Context) (Reading, error), from Reading,
+	difference float64) (float64, error) {
 	began := from.True
 	for {
 		if err := n.cluster.Sleep(ctx, rateProbe); err != nil {
@@ -95,26 +92,29 @@ func roundRate(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 func formatRate(x float64) string { return strconv.FormatFloat(roundRate(x), 'f', -1, 64) }
 
-type (
-	readClock func(context.Context) (Reading, error)
-	setClock  func(ctx context.Context, jump time.Duration, rate float64) error
-)
-
-// clockAccess returns functions to read and to set the clock of a client or a node.
-func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
+// readClock reads the clock of a client or a node.
+func (n *Nemesis) readClock(ctx context.Context, target string) (Reading, error) {
 	if n.clientNames[target] {
-		read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, target, 0, 0) }
-		set := func(ctx context.Context, jump time.Duration, rate float64) error {
-			_, err := n.clients.SetClock(ctx, target, jump, rate)
-			return err
-		}
-		return read, set, nil
+		return n.clients.SetClock(ctx, target, 0, 0)
 	}
 	node, err := n.node(target)
 	if err != nil {
-		return nil, nil, err
+		return Reading{}, err
 	}
-	return func(ctx context.Context) (Reading, error) { return n.readNodeClock(ctx, node) }, node.SetClock, nil
+	return n.readNodeClock(ctx, node)
+}
+
+// setClock makes the clock of a client or a node jump, and sets its rate (0 keeps it).
+func (n *Nemesis) setClock(ctx context.Context, target string, jump time.Duration, rate float64) error {
+	if n.clientNames[target] {
+		_, err := n.clients.SetClock(ctx, target, jump, rate)
+		return err
+	}
+	node, err := n.node(target)
+	if err != nil {
+		return err
+	}
+	return node.SetClock(ctx, jump, rate)
 }
 
 // readNodeClock reads a node's clock between two readings of the true clock.

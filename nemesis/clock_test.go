@@ -57,9 +57,7 @@ func needClock(t *testing.T, r *rig, target string) {
 // clockOffset is how far a clock is ahead of the true clock.
 func (r *rig) clockOffset(t *testing.T, target string) int64 {
 	t.Helper()
-	read, _, err := r.nemesis.clockAccess(target)
-	require.NoError(t, err)
-	reading, err := read(ctx)
+	reading, err := r.nemesis.readClock(ctx, target)
 	require.NoError(t, err)
 	return reading.Wall - reading.True
 }
@@ -123,7 +121,7 @@ func TestRateMatches_RequestedAndNotThePreviousRate(t *testing.T) {
 }
 
 // readings returns the readings in order, and counts the reads.
-func readings(all ...Reading) (read readClock, count *int) {
+func readings(all ...Reading) (read func(context.Context) (Reading, error), count *int) {
 	count = new(int)
 	return func(context.Context) (Reading, error) {
 		*count++

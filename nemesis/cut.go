@@ -13,11 +13,10 @@ const Cut = "cut"
 
 var _ = declare(&Declaration{
 	Kind: Cut, Doc: "holds all traffic on the link until it is healed",
-	Link:        &Effect{Class: history.LinkCut},
-	Optional:    []string{"direction", "for"},
-	Draw:        &Draw{Required: []string{"for"}, Optional: []string{"direction"}},
-	EndedBy:     Heal,
-	AffectedDoc: "messages sent and not delivered",
+	Link:     &Effect{Class: history.LinkCut},
+	Optional: []string{"direction", "for"},
+	Draw:     &Draw{Required: []string{"for"}, Optional: []string{"direction"}},
+	EndedBy:  Heal,
 	Words: Words{
 		Instruction: instructionFor("cut %s"),
 		Begin:       func(f history.Fault) string { return linkList(f) + " " + isOrAre(f) + " cut" },

@@ -34,9 +34,6 @@ type Declaration struct {
 	// Machine: it stops a node's machine, including the server's supervisor.
 	Machine bool
 	Words   Words
-	// AffectedDoc describes the history's "met", or why there is none: then the checker searches the history for affected
-	// things. A fault that breaks nothing has none.
-	AffectedDoc string
 
 	apply func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error)
 	// undo ends a drawn fault that has no end of its own.
@@ -128,16 +125,15 @@ func (d *Declaration) RandomTargets() Targets { return cmp.Or(d.Draw.Targets, d.
 
 // EffectOn is the fault's effect on a target in a run on these servers, or nil for an invalid target.
 func (d *Declaration) EffectOn(target string, servers []string) *Effect {
-	return d.effectOn(target,
-		func(name string) bool { return !slices.Contains(servers, name) })
+	return d.effectOn(target, !slices.Contains(servers, target))
 }
 
-func (d *Declaration) effectOn(target string, isClient func(string) bool) *Effect {
+func (d *Declaration) effectOn(target string, isClient bool) *Effect {
 	_, isLink := history.LinkOf(target)
 	switch {
 	case isLink:
 		return d.Link
-	case isClient(target):
+	case isClient:
 		return d.Client
 	case d.Replica != nil:
 		return d.Replica
@@ -176,7 +172,7 @@ func Classify(f *history.Fault) {
 	if d == nil || len(f.Targets) == 0 || f.Class != "" {
 		return
 	}
-	if on := d.effectOn(f.Targets[0], func(name string) bool { return !serverName.MatchString(name) }); on != nil {
+	if on := d.effectOn(f.Targets[0], !serverName.MatchString(f.Targets[0])); on != nil {
 		f.Class = on.Class
 	}
 	if f.Phase != history.PhaseEnd {

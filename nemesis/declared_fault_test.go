@@ -201,7 +201,8 @@ expect: {mutual-exclusion: holds}
 	})
 	t.Run("it is documented", func(t *testing.T) {
 		i := slices.IndexFunc(scenarios.Usages(), func(u scenarios.Usage) bool { return u.Verb == "freeze" })
-		require.Equal(t, "| `freeze` | nodes | `for` | lets the node freeze |\n", scenarios.Usages()[i].TableRow())
+		require.Equal(t, scenarios.Usage{Verb: "freeze", Targets: nemesis.Nodes, Optional: []string{"for"},
+			Doc: "lets the node freeze"}, scenarios.Usages()[i])
 	})
 }
 

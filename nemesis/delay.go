@@ -18,10 +18,9 @@ var _ = declare(&Declaration{
 	Kind: Delay, Doc: "adds a one-way delay; 0 removes it",
 	Link:     &Effect{Class: history.LinkSlow},
 	Required: []string{"by"}, Optional: []string{"direction", "for"},
-	Draw:        &Draw{Required: []string{"for", "by"}, Optional: []string{"direction"}},
-	Knobs:       []Knob{{Modifier: "by", Label: "Delay", Min: 0, Max: 2}},
-	EndedBy:     Heal,
-	AffectedDoc: "messages delayed",
+	Draw:    &Draw{Required: []string{"for", "by"}, Optional: []string{"direction"}},
+	Knobs:   []Knob{{Modifier: "by", Label: "Delay", Min: 0, Max: 2}},
+	EndedBy: Heal,
 	Words: Words{
 		Instruction: func(o Instruction) string {
 			if o.Delay == "" {

@@ -13,10 +13,10 @@ const DeleteKey = "delete-key"
 
 var _ = declare(&Declaration{
 	Kind: DeleteKey, Doc: "a third party deletes the key, whatever its token: a clean-up job, or a forced unlock",
-	Node:        &Effect{Class: history.NodeForgets},
-	Optional:    []string{"key"},
-	AffectedDoc: "keys deleted",
+	Node:     &Effect{Class: history.NodeForgets},
+	Optional: []string{"key"},
 	Words: Words{
+		Noun:        "deletion of the key on",
 		Instruction: instructionFor("delete the lock's key on %s, whatever its token"),
 		Begin: func(f history.Fault) string {
 			return "a third party deletes " + f.Asked.Key + " on " + targetList(f)

@@ -17,10 +17,10 @@ var _ = declare(&Declaration{
 	Kind: Demote,
 	Doc: "makes the node a replica of an unreachable master (REPLICAOF), as after a failover: it answers READONLY to " +
 		"writes",
-	Node:        &Effect{Class: history.NodeReadOnly},
-	Optional:    []string{"for"},
-	AffectedDoc: "messages that clients sent to the node meanwhile",
+	Node:     &Effect{Class: history.NodeReadOnly},
+	Optional: []string{"for"},
 	Words: Words{
+		Noun:        "demotion of",
 		Instruction: instructionFor("make %s a read-only replica (REPLICAOF)"),
 		Begin:       passiveText("demoted: a read-only replica from here on"),
 		End: func(f history.Fault) string {

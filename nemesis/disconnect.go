@@ -26,10 +26,10 @@ var ownNetwork = cluster.NewAbility[networked]("nodes in a network of their own"
 
 var _ = declare(&Declaration{
 	Kind: Disconnect, Doc: "disconnects the node from its network: it keeps running, but is unreachable",
-	Node:        &Effect{Class: history.NodeUnreachable, Needs: ownNetwork},
-	Optional:    []string{"for"},
-	AffectedDoc: "not counted: the checker searches for a key on the node, or a client that used the lock, meanwhile",
+	Node:     &Effect{Class: history.NodeUnreachable, Needs: ownNetwork},
+	Optional: []string{"for"},
 	Words: Words{
+		Noun:        "disconnection of",
 		Instruction: instructionFor("disconnect %s from the network"), Begin: passiveText("disconnected from the network"),
 		End: passiveText("connected again"), Past: "was disconnected",
 	},

@@ -14,9 +14,9 @@ var _ = declare(&Declaration{
 	Kind: Drop, Doc: "drops the next such command, or its reply, and closes the connection",
 	Link:     &Effect{Class: history.MessageLost},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
-	EndedBy:     LetGo,
-	AffectedDoc: "messages dropped",
+	EndedBy: LetGo,
 	Words: Words{
+		Noun:        "dropped messages on",
 		Instruction: func(o Instruction) string { return interceptInstruction("drop")(o) + " and close the connection" },
 		Begin:       interceptBegin("dropped, and the connection closed"),
 		End:         func(f history.Fault) string { return "on " + linkList(f) + " messages pass again" },

@@ -13,10 +13,10 @@ const FailFsync = "fail-fsync"
 
 var _ = declare(&Declaration{
 	Kind: FailFsync, Doc: "makes each fsync on the node's disk fail with an I/O error (EIO)",
-	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
-	Optional:    []string{"for"},
-	AffectedDoc: "fsyncs that failed",
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
+	Optional: []string{"for"},
 	Words: Words{
+		Noun:        "failing fsyncs of",
 		Instruction: instructionFor("make each fsync of %s fail (EIO)"),
 		Begin: func(f history.Fault) string {
 			return "each fsync of " + targetList(f) + " fails from here on" + wording.Prefix(" with ", f.Asked.Error)

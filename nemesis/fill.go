@@ -18,10 +18,10 @@ const Fill = "fill"
 var _ = declare(&Declaration{
 	Kind: Fill, Doc: "another user fills the node's memory up to `maxmemory`; ten times over if the policy evicts keys, " +
 		"and with expiring keys if it evicts only those",
-	Node:        &Effect{Class: history.NodeMemory, Needs: cluster.AbilityServer},
-	Optional:    []string{"for"},
-	AffectedDoc: "not counted: see `kill`; the full memory is measured",
+	Node:     &Effect{Class: history.NodeMemory, Needs: cluster.AbilityServer},
+	Optional: []string{"for"},
 	Words: Words{
+		Noun:        "full memory of",
 		Instruction: instructionFor("fill the memory of %s with another user's data"),
 		Begin: func(f history.Fault) string {
 			return "another user fills the memory of " + targetList(f) + evictedText(f.Measured["evicted_keys"])

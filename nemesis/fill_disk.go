@@ -14,12 +14,12 @@ import (
 const FillDisk = "fill-disk"
 
 var _ = declare(&Declaration{
-	Kind:        FillDisk,
-	Doc:         "fills the node's disk: each write of its server fails with ENOSPC",
-	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
-	Optional:    []string{"for"},
-	AffectedDoc: "writes refused by the full disk",
+	Kind:     FillDisk,
+	Doc:      "fills the node's disk: each write of its server fails with ENOSPC",
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
+	Optional: []string{"for"},
 	Words: Words{
+		Noun:        "full disk of",
 		Instruction: instructionFor("fill the disk of %s (ENOSPC)"),
 		Begin: func(f history.Fault) string {
 			return "the disk of " + targetList(f) + " is full" + wording.Prefix(": writes fail with ", f.Asked.Error)

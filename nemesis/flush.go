@@ -13,9 +13,8 @@ const Flush = "flush"
 
 var _ = declare(&Declaration{
 	Kind: Flush, Doc: "an operator's FLUSHALL",
-	Node:        &Effect{Class: history.NodeForgets},
-	Draw:        &Draw{},
-	AffectedDoc: "keys deleted",
+	Node: &Effect{Class: history.NodeForgets},
+	Draw: &Draw{},
 	Words: Words{
 		Instruction: instructionFor("flush %s (FLUSHALL)"), Begin: passiveText("flushed: every key is gone"),
 		Past: "was flushed",

@@ -14,9 +14,9 @@ var _ = declare(&Declaration{
 	Kind: Hold, Doc: "holds the next such command, or its reply, and everything behind it on its connection",
 	Link:     &Effect{Class: history.MessageHeld},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
-	EndedBy:     LetGo,
-	AffectedDoc: "messages held",
+	EndedBy: LetGo,
 	Words: Words{
+		Noun:        "held messages on",
 		Instruction: interceptInstruction("hold"),
 		Begin:       interceptBegin("held back"),
 		End:         func(f history.Fault) string { return "held messages on " + linkList(f) + " are delivered" },

@@ -17,8 +17,6 @@ var _ = declare(&Declaration{
 	Check:    checkKillUse,
 	Draw:     &Draw{Targets: Nodes, Required: []string{"for"}}, // clients do not come back
 	EndedBy:  Start,
-	AffectedDoc: "not counted: the checker searches for a key on the node, or a client that used the lock, meanwhile; " +
-		"for a killed client, for its operations and leases",
 	Words: Words{
 		Instruction: instructionFor("kill %s (SIGKILL)"), Begin: passiveText("killed (SIGKILL)"), Past: "was killed",
 	},

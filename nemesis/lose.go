@@ -14,9 +14,9 @@ var _ = declare(&Declaration{
 	Kind: Lose, Doc: "loses the next such command, or its reply, and everything behind it on its connection",
 	Link:     &Effect{Class: history.MessageLost},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
-	EndedBy:     LetGo,
-	AffectedDoc: "messages lost",
+	EndedBy: LetGo,
 	Words: Words{
+		Noun:        "lost messages on",
 		Instruction: interceptInstruction("lose"),
 		Begin:       interceptBegin("lost"),
 		End:         func(f history.Fault) string { return "on " + linkList(f) + " messages pass again" },

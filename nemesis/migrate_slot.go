@@ -27,11 +27,11 @@ var _ = declare(&Declaration{
 	Kind: MigrateSlot,
 	Doc: "moves the slot of the key to another master of the Redis Cluster, as redis-cli does: it is open (ASK) " +
 		"until the fault ends, and then belongs to the other master",
-	Node:        &Effect{Class: history.SlotMoves, Needs: cluster.AbilityServer},
-	Required:    []string{"to"},
-	Optional:    []string{"for", "key", "mistake"},
-	AffectedDoc: "the key, if it was on the node",
+	Node:     &Effect{Class: history.SlotMoves, Needs: cluster.AbilityServer},
+	Required: []string{"to"},
+	Optional: []string{"for", "key", "mistake"},
 	Words: Words{
+		Noun:        "slot's move from",
 		Instruction: instructionFor("move the slot of the lock's key from %s to another master (CLUSTER SETSLOT, MIGRATE)"),
 		Begin: func(f history.Fault) string {
 			text := "the slot of " + f.Asked.Key + " on " + targetList(f) + " moves to " + f.Asked.To

@@ -125,7 +125,7 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 	switch {
 	case d == nil:
 		return nil, errors.New("unknown fault")
-	case d.effectOn(target, n.isClient) == nil:
+	case d.effectOn(target, n.clientNames[target]) == nil:
 		return nil, fmt.Errorf("invalid target: want %s", d.Targets())
 	case d.Link == nil && len(n.activeOn(target, f.Kind)) > 0: // faults on a link add up
 		return nil, errors.New("already in effect")
@@ -134,11 +134,9 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 	return d.apply(n, ctx, f, target)
 }
 
-func (n *Nemesis) isClient(name string) bool { return n.clientNames[name] }
-
 // class is the class of a kind's effect on a target.
 func (n *Nemesis) class(kind, target string) history.Class {
-	return Find(kind).effectOn(target, n.isClient).Class
+	return Find(kind).effectOn(target, n.clientNames[target]).Class
 }
 
 func (n *Nemesis) node(target string) (cluster.Node, error) {

@@ -19,8 +19,6 @@ var _ = declare(&Declaration{
 	Check:    checkEachMessage,
 	Draw:     &Draw{Required: []string{"for"}},
 	EndedBy:  Resume,
-	AffectedDoc: "messages that clients sent to the node meanwhile; for a paused client not counted: " +
-		"the checker searches for its operations and leases",
 	Words: Words{
 		Instruction: instructionFor("pause %s (SIGSTOP)"), Begin: passiveText("paused (SIGSTOP)"),
 		End: func(f history.Fault) string {

@@ -16,10 +16,10 @@ var _ = declare(&Declaration{
 	Kind: PowerLoss, Doc: "a kill that loses all data without an fsync",
 	Node:     &Effect{Class: history.NodeDown, Needs: cluster.AbilityPowerLoss},
 	Optional: []string{"after"}, Machine: true,
-	Draw:        &Draw{Required: []string{"for"}},
-	EndedBy:     Start,
-	AffectedDoc: "not counted: see `kill`",
+	Draw:    &Draw{Required: []string{"for"}},
+	EndedBy: Start,
 	Words: Words{
+		Noun:        "power loss of",
 		Instruction: instructionFor("cut the power of %s: data without an fsync is lost"),
 		Begin: func(f history.Fault) string {
 			text := "the power of " + targetList(f) + " fails"

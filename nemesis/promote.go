@@ -13,9 +13,9 @@ const Promote = "promote"
 
 var _ = declare(&Declaration{
 	Kind: Promote, Doc: "makes the replica a master (REPLICAOF NO ONE)",
-	Replica:     &Effect{Class: history.Failover},
-	AffectedDoc: "not counted: the role is measured, and the checker searches for a client that uses the lock later",
+	Replica: &Effect{Class: history.Failover},
 	Words: Words{
+		Noun:        "promotion of",
 		Instruction: instructionFor("make %s a master (REPLICAOF NO ONE)"),
 		Begin: func(f history.Fault) string {
 			return targetList(f) + " " + isOrAre(f) + " promoted: a master from here on" + keysText(f.Measured["keys"])

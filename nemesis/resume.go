@@ -19,12 +19,17 @@ var _ = declare(&Declaration{
 
 func resumeText(f history.Fault) string { return targetList(f) + " resume" + verbEnding(f) }
 
+// NotInEffect is the error of an end without a fault that it could end.
+type NotInEffect string
+
+func (e NotInEffect) Error() string { return string(e) }
+
 // endMatching ends all faults on a target that this kind ends; there must be one.
 func (n *Nemesis) endMatching(ctx context.Context, f Fault, target string) (*Active, error) {
 	kinds := kindsEndedBy(f.Kind)
 	ending := n.activeOn(target, kinds...)
 	if len(ending) == 0 {
-		return nil, fmt.Errorf("no %s is in effect", kinds[0])
+		return nil, NotInEffect(fmt.Sprintf("no %s is in effect", kinds[0]))
 	}
 	return nil, n.endFaults(ctx, ending)
 }

@@ -13,9 +13,8 @@ const Rewrite = "rewrite"
 
 var _ = declare(&Declaration{
 	Kind: Rewrite, Doc: "a BGREWRITEAOF of that duration",
-	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityServer},
-	Required:    []string{"for"},
-	AffectedDoc: "not counted: see `kill`; its progress is measured",
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.AbilityServer},
+	Required: []string{"for"},
 	Words: Words{
 		Instruction: instructionFor("rewrite the append-only file of %s (BGREWRITEAOF)"),
 		Begin: func(f history.Fault) string {

@@ -11,10 +11,10 @@ const ScriptFlush = "script-flush"
 
 var _ = declare(&Declaration{
 	Kind: ScriptFlush, Doc: "an operator's SCRIPT FLUSH: EVALSHA is answered NOSCRIPT until the script is sent again",
-	Node:        &Effect{Class: history.NodeScripts},
-	Draw:        &Draw{},
-	AffectedDoc: "not counted: servers do not list their scripts",
+	Node: &Effect{Class: history.NodeScripts},
+	Draw: &Draw{},
 	Words: Words{
+		Noun:        "script flush of",
 		Instruction: instructionFor("make %s forget every script (SCRIPT FLUSH)"),
 		Begin:       func(f history.Fault) string { return targetList(f) + " forget" + verbEnding(f) + " every script" },
 		Past:        "forgot every script",

@@ -12,11 +12,10 @@ const Shutdown = "shutdown"
 
 var _ = declare(&Declaration{
 	Kind: Shutdown, Doc: "a clean SHUTDOWN",
-	Node:        &Effect{Class: history.NodeDown},
-	Optional:    []string{"after"},
-	Draw:        &Draw{Required: []string{"for"}},
-	EndedBy:     Start,
-	AffectedDoc: "not counted: see `kill`",
+	Node:     &Effect{Class: history.NodeDown},
+	Optional: []string{"after"},
+	Draw:     &Draw{Required: []string{"for"}},
+	EndedBy:  Start,
 	Words: Words{
 		Instruction: instructionFor("shut %s down cleanly (SHUTDOWN)"), Begin: passiveText("shut down cleanly"),
 		Past: "was shut down",

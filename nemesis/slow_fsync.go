@@ -21,8 +21,8 @@ var _ = declare(&Declaration{
 		}
 		return nil
 	},
-	AffectedDoc: "fsyncs delayed",
 	Words: Words{
+		Noun:        "slow fsyncs of",
 		Instruction: func(o Instruction) string { return "slow each fsync of " + o.Targets + " by " + o.Delay },
 		Begin: func(f history.Fault) string {
 			return "each fsync of " + targetList(f) + " takes" + wording.Prefix(" ", readable(f.Asked.By)) +

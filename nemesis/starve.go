@@ -16,11 +16,11 @@ var _ = declare(&Declaration{
 	Kind: Starve,
 	Doc: "blocks the lock's timers, as a busy event loop does: renewals and retries are late, and the client's work " +
 		"continues",
-	Client:      &Effect{Class: history.ClientStarved},
-	Required:    []string{"for"},
-	Draw:        &Draw{Required: []string{"for"}},
-	AffectedDoc: "late timers of the lock",
+	Client:   &Effect{Class: history.ClientStarved},
+	Required: []string{"for"},
+	Draw:     &Draw{Required: []string{"for"}},
 	Words: Words{
+		Noun:        "late timers of",
 		Instruction: instructionFor("block the timers of the lock in %s while its work goes on"),
 		Begin:       targetText("the timers of %s are blocked: its work goes on, and renewals are late"),
 		End:         starveEndText, Past: "had late timers",

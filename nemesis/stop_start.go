@@ -24,8 +24,10 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 		return "", err
 	}
 	// A paused or occupied node answers no look, but can be killed.
-	if up := before.Up || len(n.paused(target)) > 0 || n.isOccupied(target); up == starts {
-		return "", errors.New("already " + stateName(up))
+	if up := before.Up || len(n.paused(target)) > 0 || n.isOccupied(target); up && starts {
+		return "", NotInEffect("already up")
+	} else if !up && !starts {
+		return "", errors.New("already down")
 	}
 	earlier = n.lastRunID(target)
 	measured := map[string]string{}

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 // Words describe a fault for readers.
 type Words struct {
+	Noun        string                     // it precedes the targets: "power loss of"; "": the kind, and "of"
 	Instruction func(Instruction) string   // a step: "kill n1 (SIGKILL)"
 	Begin       func(history.Fault) string // its begin or instant: "n1 is killed (SIGKILL)"
 	End         func(history.Fault) string // its end, if it has one: "n1 resumes"
@@ -40,6 +42,11 @@ func InstructionText(kind string, o Instruction) (text string, known bool) {
 		return "", false
 	}
 	return d.Words.Instruction(o) + directionText(o.Direction), true
+}
+
+// NounText names a fault on its targets: "the power loss of n1".
+func (d *Declaration) NounText(targets []string) string {
+	return "the " + cmp.Or(d.Words.Noun, d.Kind+" of") + " " + wording.List(targets)
 }
 
 // BeginText describes a fault's begin.
