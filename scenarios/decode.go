@@ -44,19 +44,19 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 	d.s = defaults(d.file)
 	s := d.s
 	places := d.fields(root, "the scenario", []field{
-		{"name", "words in lower case joined by hyphens", (*decoder).readName},
+		{"name", "words in lower case joined by hyphens", set(&s.Name, (*decoder).name)},
 		{"title", "one line that says what happens", set(&s.Title, text)},
-		{"source", "where the evidence is: a text or a list of texts", (*decoder).readSource},
-		{"lesson", "at most three sentences for a student", (*decoder).readLesson},
+		{"source", "where the evidence is: a text or a list of texts", set(&s.Source, (*decoder).source)},
+		{"lesson", "at most three sentences for a student", set(&s.Lesson, (*decoder).lesson)},
 		{"on", "", set(&s.On, someOf("clusters", cluster.Names()...))},
-		{"ttl", "", readTTL(&s.TTL)},
-		{"least-ttl", "", readTTL(&s.MinTTL)},
+		{"ttl", "", set(&s.TTL, (*decoder).ttl)},
+		{"least-ttl", "", set(&s.MinTTL, (*decoder).ttl)},
 		{"nodes", "", set(&s.Nodes, nodeNames)},
 		{"several", "", set(&s.MultiNodeReason, text)},
-		{"aliases", "", (*decoder).readAliases},
-		{"replicas", "", definesNames((*decoder).readReplicas)},
-		{"sentinels", "", (*decoder).readSentinels},
-		{"redis-cluster", "", (*decoder).readRedisCluster},
+		{"aliases", "", set(&s.Aliases, (*decoder).aliases)},
+		{"replicas", "", definesNames(set(&s.Replicas, (*decoder).replicas))},
+		{"sentinels", "", set(&s.Sentinels, (*decoder).sentinels)},
+		{"redis-cluster", "", set(&s.RedisCluster, (*decoder).redisCluster)},
 		{"persistence", "", set(&s.Persistence, persistence)},
 		{"redis", "", set(&s.Redis, redisFrom(nil))},
 		{"restart", "", set(&s.Restart, oneOf("settings", RestartNever, RestartAlways))},
@@ -64,14 +64,14 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"lock", "", set(&s.Lock, lockFrom(s.Lock))},
 		{"store", "", set(&s.Store, (*decoder).store)},
 		{"workload", "", definesNames(set(&s.Workload, (*decoder).workload))},
-		{"clients", "", definesNames((*decoder).readClients)},
+		{"clients", "", definesNames(set(&s.Clients, (*decoder).clients))},
 		{"script", "", set(&s.Script, (*decoder).script)},
-		{"nemesis", "", (*decoder).readNemesis},
+		{"nemesis", "", set(&s.Nemesis, (*decoder).randomFaults)},
 		{"bounds", "", set(&s.Bounds, boundsFrom(s.Bounds))},
 		{"earned", "", set(&s.Earned, earnedFrom(s.Earned))},
 		{"expect", "the verdict on at least one property, for example `mutual-exclusion: holds`",
 			set(&s.Expect, (*decoder).expect)},
-		{"variants", "", (*decoder).readVariants},
+		{"variants", "", set(&s.Variants, (*decoder).variants)},
 	})
 	if at := places["nemesis"]; at != nil && places["workload"] == nil {
 		d.report(at, "a nemesis without a workload: the schedule lasts as long as the workload does",
@@ -117,9 +117,8 @@ func numbered(prefix string, count int) []string {
 
 var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-func (d *decoder) readName(n ast.Node, what string) {
+func (d *decoder) name(n ast.Node, what string) string {
 	name := d.text(n, what)
-	d.s.Name = name
 	if name != "" && !scenarioName.MatchString(name) {
 		d.report(position(n), fmt.Sprintf("invalid scenario name %q", name),
 			"want words in lower case joined by hyphens, for example client-pause")
@@ -127,44 +126,46 @@ func (d *decoder) readName(n ast.Node, what string) {
 	if len(name) > maxNameLength {
 		d.report(position(n), fmt.Sprintf("the name has %d bytes", len(name)), fmt.Sprintf("want at most %d", maxNameLength))
 	}
+	return name
 }
 
-func (d *decoder) readSource(n ast.Node, what string) {
+func (d *decoder) source(n ast.Node, what string) (source []string) {
 	for _, element := range d.list(n, what) {
-		d.s.Source = append(d.s.Source, d.text(element, what))
+		source = append(source, d.text(element, what))
 	}
+	return source
 }
 
 // sentenceEnd is a mark at the end of the text or before a capital, so that "e.g. this" and "1.2 ttl" do not count.
 var sentenceEnd = regexp.MustCompile(`[.!?]["')]*(\s+["'(]?[A-Z]|$)`)
 
-func (d *decoder) readLesson(n ast.Node, what string) {
-	d.s.Lesson = d.text(n, what)
-	if count := len(sentenceEnd.FindAllString(d.s.Lesson, -1)); count > 3 {
+func (d *decoder) lesson(n ast.Node, what string) string {
+	lesson := d.text(n, what)
+	if count := len(sentenceEnd.FindAllString(lesson, -1)); count > 3 {
 		d.report(position(n), fmt.Sprintf("the lesson has %d sentences", count), "want three or fewer")
 	}
+	return lesson
 }
 
-// readTTL reads a TTL in units of time.
-func readTTL(ttl *time.Duration) reader {
-	return func(d *decoder, n ast.Node, what string) {
-		before := len(d.problems)
-		span := positive.span(d, n, what)
-		if len(d.problems) > before {
-			return
-		}
-		if span.TTLs != 0 || span.Fixed < minTTL || span.Fixed > maxTTL {
-			d.report(position(n), fmt.Sprintf("%s: %q is not a TTL", what, span),
-				fmt.Sprintf("want from %v to 10m, in units of time: `%s: 1s`", minTTL, what))
-			return
-		}
-		*ttl = span.Fixed
+// ttl reads a TTL in units of time. An invalid one leaves the scenario's.
+func (d *decoder) ttl(n ast.Node, what string) time.Duration {
+	before := len(d.problems)
+	span := positive.span(d, n, what)
+	if len(d.problems) > before {
+		return d.s.TTL
 	}
+	if span.TTLs != 0 || span.Fixed < minTTL || span.Fixed > maxTTL {
+		d.report(position(n), fmt.Sprintf("%s: %q is not a TTL", what, span),
+			fmt.Sprintf("want from %v to 10m, in units of time: `%s: 1s`", minTTL, what))
+		return d.s.TTL
+	}
+	return span.Fixed
 }
 
-func (d *decoder) readAliases(n ast.Node, what string) {
-	d.s.Aliases = map[string]string{}
-	for _, e := range d.entries(n, what, "a mapping of node to node, for example {n2: n1}") {
+func (d *decoder) aliases(n ast.Node, what string) map[string]string {
+	aliases := map[string]string{}
+	entries := d.entries(n, what, "a mapping of node to node, for example {n2: n1}")
+	for _, e := range entries {
 		if !slices.Contains(d.s.Nodes, e.key) {
 			d.report(e.at, fmt.Sprintf("aliases: unknown node %q", e.key), suggest.Instead(e.key, d.s.Nodes, "the nodes are"))
 			continue
@@ -173,14 +174,15 @@ func (d *decoder) readAliases(n ast.Node, what string) {
 		if server == e.key {
 			d.report(position(e.value), fmt.Sprintf("%s is its own alias", e.key), "name the node whose server it stands for")
 		}
-		d.s.Aliases[e.key] = server
+		aliases[e.key] = server
 	}
-	for _, e := range d.entries(n, what, "") {
-		if server := d.s.Aliases[e.key]; d.s.Aliases[server] != "" && server != e.key {
+	for _, e := range entries {
+		if server := aliases[e.key]; aliases[server] != "" && server != e.key {
 			d.report(position(e.value), fmt.Sprintf("%s stands for %s, which is an alias", e.key, server),
 				"name a node that has a server of its own")
 		}
 	}
+	return aliases
 }
 
 func (d *decoder) store(n ast.Node, what string) (check StoreCheck) {

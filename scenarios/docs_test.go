@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 const documentFile = "../docs/scenarios.md"
@@ -40,9 +44,22 @@ func TestDocument_ExamplesLoad(t *testing.T) {
 func TestDocument_VerbTable(t *testing.T) {
 	var table strings.Builder
 	for _, u := range Usages() {
-		table.WriteString(u.TableRow())
+		table.WriteString(tableRow(u))
 	}
 	require.True(t, strings.Contains(document(t), table.String()), "put this table into %s:\n%s", documentFile, &table)
+}
+
+// A new property and a new bound come with their declarations; the documents must name them, too.
+func TestDocuments_NameEveryPropertyAndBound(t *testing.T) {
+	results, err := os.ReadFile("../docs/results.md")
+	require.NoError(t, err)
+	for _, property := range checker.Names() {
+		require.True(t, strings.Contains(document(t), "`"+property+"`"), "docs/scenarios.md, expect: %s", property)
+		require.True(t, strings.Contains(string(results), "`"+property+"`"), "docs/results.md, property: %s", property)
+	}
+	for _, bound := range history.BoundNames {
+		require.True(t, strings.Contains(document(t), "| `"+bound+"` |"), "docs/scenarios.md, bounds: %s", bound)
+	}
 }
 
 func TestDocument_ModifiersAndValues(t *testing.T) {
@@ -130,3 +147,15 @@ func TestUsages_AreComplete(t *testing.T) {
 }
 
 func modifierReaders() map[string]reader { return (&decoder{s: &Scenario{}}).modifiers(&Step{}) }
+
+// tableRow is the verb's row in the table of docs/scenarios.md; required modifiers are bold.
+func tableRow(u Usage) string {
+	var modifiers []string
+	for _, m := range u.Required {
+		modifiers = append(modifiers, "**`"+m+"`**")
+	}
+	for _, m := range u.Optional {
+		modifiers = append(modifiers, "`"+m+"`")
+	}
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", u.Verb, acceptsText(u.Targets), strings.Join(modifiers, ", "), u.Doc)
+}

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -278,12 +277,6 @@ func TestParse_AnyKeyOrder(t *testing.T) {
 	require.Equal(t, []string{"n7"}, s.Script[0].Reaching)
 }
 
-func TestLoad_MissingFile_NamesFile(t *testing.T) {
-	_, err := Load("testdata/absent.yaml")
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorContains(t, err, "testdata/absent.yaml")
-}
-
 func TestLoad_FileTooLarge(t *testing.T) {
 	_, err := Parse("x.yaml", []byte(strings.Repeat("#", int(input.YAML)+1)))
 	require.EqualError(t, err, "x.yaml:1:1: the file has 262145 bytes; it may have at most 262144")
@@ -307,14 +300,6 @@ func TestProblems_ListIsBounded(t *testing.T) {
 	_, err := Parse("x.yaml", []byte(strings.Repeat("x: y\n", 3000)))
 	require.Len(t, strings.Split(err.Error(), "\n"), maxProblems+1)
 	require.ErrorContains(t, err, "more problems; fix those above first")
-}
-
-func TestProblem_ErrorsAs(t *testing.T) {
-	_, err := Parse("x.yaml", []byte("name: x\n"))
-	var p *Problem
-	require.True(t, errors.As(err, &p))
-	require.Equal(t, "x.yaml", p.File)
-	require.Equal(t, 1, p.Line)
 }
 
 func TestLinks_Sentinels(t *testing.T) {

@@ -20,6 +20,7 @@ func (d *decoder) modifiers(s *Step) map[string]reader {
 		"reaching":     set(&s.Reaching, someOf("nodes", d.s.Servers()...)),
 		"async":        set(&s.Async, (*decoder).boolean),
 		"if-held":      set(&s.IfHeld, (*decoder).boolean),
+		"if-supported": set(&s.IfSupported, (*decoder).boolean),
 		"must":         set(&s.Must, oneOf("outcomes", "ok", "fail")),
 		"within":       set(&s.Within, positive.span),
 		"for":          set(&s.For, positive.span),

@@ -30,14 +30,15 @@ func randomVerbs() []Verb {
 	return names
 }
 
-func (d *decoder) readNemesis(n ast.Node, what string) {
+func (d *decoder) randomFaults(n ast.Node, what string) (faults []Random) {
 	for _, element := range d.elements(n, what,
 		"a list of faults, for example `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`") {
-		d.s.Nemesis = append(d.s.Nemesis, d.readRandom(element))
+		faults = append(faults, d.random(element))
 	}
+	return faults
 }
 
-func (d *decoder) readRandom(n ast.Node) Random {
+func (d *decoder) random(n ast.Node) Random {
 	r := Random{Count: 1}
 	places := d.fields(n, "a fault of the nemesis", []field{
 		{"fault", "what it does, for example `fault: pause`",

@@ -33,14 +33,14 @@ func (s *Scenario) VotingNodes() int {
 	return len(s.Nodes)
 }
 
-func (d *decoder) readRedisCluster(n ast.Node, what string) {
+func (d *decoder) redisCluster(n ast.Node, what string) *RedisCluster {
 	c := &RedisCluster{Keys: KeysOne}
 	d.fields(n, what, []field{
 		{"clients", "the number of cluster clients that the lock uses as its nodes",
 			set(&c.Clients, integer(1, maxNodes))},
 		{"keys", "", set(&c.Keys, oneOf("ways to name keys", KeysOne, KeysTagged))},
 	})
-	d.s.RedisCluster = c
+	return c
 }
 
 // checkRedisCluster reports settings that a Redis Cluster does not support.

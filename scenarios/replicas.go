@@ -9,8 +9,8 @@ import (
 
 var replicaName = regexp.MustCompile(`^r[1-9]$`)
 
-func (d *decoder) readReplicas(n ast.Node, what string) {
-	d.s.Replicas = map[string]string{}
+func (d *decoder) replicas(n ast.Node, what string) map[string]string {
+	replicas := map[string]string{}
 	for _, e := range d.entries(n, what, "a mapping of replica to master, for example {r1: n1}") {
 		if !replicaName.MatchString(e.key) {
 			d.report(e.at, fmt.Sprintf("invalid replica name %q", e.key), "want r1 to r9")
@@ -21,15 +21,16 @@ func (d *decoder) readReplicas(n ast.Node, what string) {
 			d.report(position(e.value),
 				fmt.Sprintf("the master of %s has no server of its own: it stands for %s", e.key, server), "name "+server)
 		}
-		d.s.Replicas[e.key] = master
+		replicas[e.key] = master
 	}
+	return replicas
 }
 
 const maxSentinels = 5
 
-// readSentinels reads the number of Sentinels of n1 and its replicas.
-func (d *decoder) readSentinels(n ast.Node, what string) {
-	d.s.Sentinels = integer(1, maxSentinels)(d, n, what)
+// sentinels reads the number of Sentinels of n1 and its replicas.
+func (d *decoder) sentinels(n ast.Node, what string) int {
+	count := integer(1, maxSentinels)(d, n, what)
 	if len(d.s.Nodes) != 1 {
 		d.report(position(n),
 			fmt.Sprintf("sentinels: there are %d nodes, and Sentinels watch one master", len(d.s.Nodes)),
@@ -39,4 +40,5 @@ func (d *decoder) readSentinels(n ast.Node, what string) {
 		d.report(position(n), "sentinels: there is no replica to promote",
 			"add one, for example `replicas: {r1: n1}`")
 	}
+	return count
 }

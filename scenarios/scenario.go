@@ -176,11 +176,13 @@ type Step struct {
 	Reaching []string // acquire: the nodes that the client reaches from then on
 	Async    bool     // client verbs: do not wait for the outcome
 	IfHeld   bool     // verbs about a lease: skip the step without one
-	Must     string   // client verbs, await: the required outcome, ok or fail; any other makes the trial inconclusive
-	Within   Span     // acquire, extend, release: the caller's deadline; until, await-sync, await-promotion: timeout
-	For      Span     // faults: the duration
-	Wait     Span     // wait
-	After    Span     // kill, shutdown, power-loss: the time until the restart
+	// IfSupported: extend: a lock that cannot extend a lease runs the script without this step.
+	IfSupported bool
+	Must        string // client verbs, await: the required outcome, ok or fail; any other makes the trial inconclusive
+	Within      Span   // acquire, extend, release: the caller's deadline; until, await-sync, await-promotion: timeout
+	For         Span   // faults: the duration
+	Wait        Span   // wait
+	After       Span   // kill, shutdown, power-loss: the time until the restart
 
 	Of    string // hold, lose, drop, until: the command
 	Part  history.Part

@@ -37,27 +37,28 @@ func lockFrom(l Lock) value[Lock] {
 	}
 }
 
-// readClients reads the clients: their number (c1 to cN), a list of names, or a mapping of names to settings.
-func (d *decoder) readClients(n ast.Node, what string) {
+// clients reads the clients: their number (c1 to cN), a list of names, or a mapping of names to settings.
+func (d *decoder) clients(n ast.Node, what string) (clients []Client) {
 	switch n := n.(type) {
 	case *ast.IntegerNode:
 		for _, name := range numbered("c", integer(1, maxClients)(d, n, what)) {
-			d.s.Clients = append(d.s.Clients, Client{Name: name})
+			clients = append(clients, Client{Name: name})
 		}
 	case *ast.MappingNode:
 		for _, e := range d.entries(n, what, "") {
-			d.checkClientName(e)
-			d.s.Clients = append(d.s.Clients, d.client(e))
+			d.checkClientName(e, clients)
+			clients = append(clients, d.client(e))
 		}
 	case *ast.SequenceNode:
 		for _, element := range d.list(n, what) {
 			name := d.text(element, "the name of a client")
-			d.checkClientName(entry{name, position(element), element})
-			d.s.Clients = append(d.s.Clients, Client{Name: name})
+			d.checkClientName(entry{name, position(element), element}, clients)
+			clients = append(clients, Client{Name: name})
 		}
 	default:
 		d.mismatch(n, what, "their number, a list of names, or a mapping such as {c1: {reach: [n1, n2, n3]}}")
 	}
+	return clients
 }
 
 var (
@@ -65,7 +66,7 @@ var (
 	otherNames = regexp.MustCompile(`^([nrswk][0-9]+|store|sentinel|nemesis|harness)$`)
 )
 
-func (d *decoder) checkClientName(e entry) {
+func (d *decoder) checkClientName(e entry, before []Client) {
 	switch {
 	case e.key == "":
 	case !clientName.MatchString(e.key):
@@ -74,7 +75,7 @@ func (d *decoder) checkClientName(e entry) {
 		d.report(e.at, fmt.Sprintf("reserved client name %q", e.key),
 			"n1, r1, s1, w1 and k1 are nodes, replicas, Sentinels, workload clients and keys, and store, "+
 				"sentinel, nemesis and harness are names of the harness: use c1, c2, ...")
-	case slices.Contains(d.clientNames(), e.key):
+	case slices.ContainsFunc(before, func(c Client) bool { return c.Name == e.key }):
 		d.report(e.at, fmt.Sprintf("duplicate client %s", e.key), "give each its own name")
 	}
 }

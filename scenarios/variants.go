@@ -13,15 +13,16 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-func (d *decoder) readVariants(n ast.Node, what string) {
+func (d *decoder) variants(n ast.Node, what string) (variants []Variant) {
 	for _, element := range d.elements(n, what,
 		"a list, for example `- {without: ElapsedCheck, expect: {mutual-exclusion: violated}}`") {
 		v := d.variant(element)
-		if slices.ContainsFunc(d.s.Variants, func(other Variant) bool { return v.Name != "" && v.Name == other.Name }) {
+		if slices.ContainsFunc(variants, func(other Variant) bool { return v.Name != "" && v.Name == other.Name }) {
 			d.report(position(element), fmt.Sprintf("duplicate variant %q", v.Name), "give each its own `name:`")
 		}
-		d.s.Variants = append(d.s.Variants, v)
+		variants = append(variants, v)
 	}
+	return variants
 }
 
 // variant reads one variant. Its lock, bounds and earned inherit the scenario's values.

@@ -1,9 +1,7 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"example.org/lockproof/nemesis"
 )
@@ -32,7 +30,8 @@ type Usage struct {
 var scriptVerbs = []Usage{
 	{VerbAcquire, nemesis.Clients, nil, []string{"key", "reaching", "async", "must", "thread", "within"},
 		"gets the lock, with the lock's own retries"},
-	{VerbExtend, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread", "within"}, "prolongs the lease"},
+	{VerbExtend, nemesis.Clients, nil, []string{"async", "if-held", "if-supported", "must", "thread", "within"},
+		"prolongs the lease"},
 	{VerbRelease, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread", "within"}, "releases the lock"},
 	{VerbCheck, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread"},
 		"checks whether the lease is still valid"},
@@ -86,15 +85,3 @@ func verbNames() []string {
 }
 
 func (u Usage) modifiers() []string { return slices.Concat(u.Required, u.Optional) }
-
-// TableRow is the verb's row in the table of docs/scenarios.md; required modifiers are bold.
-func (u Usage) TableRow() string {
-	var modifiers []string
-	for _, m := range u.Required {
-		modifiers = append(modifiers, "**`"+m+"`**")
-	}
-	for _, m := range u.Optional {
-		modifiers = append(modifiers, "`"+m+"`")
-	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", u.Verb, acceptsText(u.Targets), strings.Join(modifiers, ", "), u.Doc)
-}
