@@ -39,13 +39,14 @@ const benchNodes = 5
 const stallLimit = 100 * time.Millisecond
 
 // benchTTL is long, like the node timeout: no step waits for an expiry, and a busy machine must not make a lease
-// expire.
+// expire. The pauses between tries are short: a step waits for them.
 const benchTTL = 30 * time.Second
 
-func newBench(ctx context.Context, command []string) (b *bench, err error) {
+func newBench(ctx context.Context, command []string) (_ *bench, err error) {
 	_, _ = process.Clean() // as each run does; lockproof clean reports its errors
-	b = &bench{clock: realtime.Start(), ended: ctx.Done(),
-		options: locks.Options{TTL: benchTTL, NodeTimeout: 2 * time.Second}.WithDefaults()}
+	b := &bench{clock: realtime.Start(), ended: ctx.Done(),
+		options: locks.Options{TTL: benchTTL, NodeTimeout: 2 * time.Second,
+			RetryMin: 10 * time.Millisecond, RetryMax: 50 * time.Millisecond}.WithDefaults()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
@@ -64,7 +65,7 @@ func newBench(ctx context.Context, command []string) (b *bench, err error) {
 	if b.record, err = process.NewRecord(); err != nil {
 		return nil, err
 	}
-	b.workers.Command, b.workers.External, b.workers.Record = command, true, b.record
+	b.workers.Command, b.workers.External = command, true
 	context.AfterFunc(ctx, func() { _ = b.workers.Close() })
 	return b, nil
 }
@@ -94,9 +95,10 @@ func (b *bench) setup(index int) client.Setup {
 }
 
 // client starts a worker and waits for its hello.
-func (b *bench) client(index int) (*testClient, error) {
+func (b *bench) client(index int) (*testClient, error) { return b.spawn(b.setup(index)) }
+
+func (b *bench) spawn(setup client.Setup) (*testClient, error) {
 	m := &testClient{done: map[int]client.Message{}, changed: make(chan struct{}), ended: b.ended}
-	setup := b.setup(index)
 	m.name = setup.Name
 	w, err := b.workers.Spawn(setup, m.onMessage)
 	m.worker = w

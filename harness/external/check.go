@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"example.org/lockproof/harness/client"
@@ -68,10 +69,8 @@ func (c *check) all() []step {
 	first := func(do client.Do, want history.Type) func() error {
 		return func() error { return c.operate(c.c1, client.Command{Do: do, Key: "k1", Within: long}, want) }
 	}
-	second := func(within time.Duration, want history.Type) func() error {
-		return func() error {
-			return c.operate(c.c2, client.Command{Do: client.DoAcquire, Key: "k1", Within: within}, want)
-		}
+	refused := func() error {
+		return c.operate(c.c2, client.Command{Do: client.DoAcquire, Key: "k1", Within: short}, history.TypeFail)
 	}
 	return []step{
 		{"start: it sends its hello", "", c.start},
@@ -81,12 +80,12 @@ func (c *check) all() []step {
 		{"write: the store accepts a new version", "", first(client.DoWrite, history.TypeOK)},
 		{"write: the new version is in the store", "", c.checkStore},
 		{"extend: the lease is extended", locks.FeatureExtend, first(client.DoExtend, history.TypeOK)},
-		{"acquire: a held key is refused in time", "", second(short, history.TypeFail)},
-		{"release: the lease is released", "", first(client.DoRelease, history.TypeOK)},
+		{"acquire: a held key is refused in time", "", refused},
+		{"acquire: a held key is free behind another key_prefix", "", c.prefixed},
+		{"release: the lease is released, and only then a waiting client is granted the key", "", c.handOver},
 		{"release with if_held: a released lease is skipped", "", func() error {
 			return c.operate(c.c1, client.Command{Do: client.DoRelease, Key: "k1", IfHeld: true, Within: long}, "")
 		}},
-		{"acquire: a released key is granted", "", second(long, history.TypeOK)},
 		{"cancel: a waiting acquire ends", locks.FeatureCancel, c.cancel},
 		{"clock: both clocks are set", locks.FeatureClock, c.clock},
 		{"stall: it is reported after SIGSTOP", "", c.stall},
@@ -139,14 +138,22 @@ func (m *testClient) checkOutcome(serial int, within time.Duration, want history
 	return nil
 }
 
+// latest is the latest event of an operation, or of one of these: a stall may come at any time, and an extension when
+// the lock renews its key. m.mu is held.
+func (m *testClient) latest(ops ...history.Op) (latest history.Event) {
+	for _, e := range m.events {
+		if e.Op != "" && (len(ops) == 0 || slices.Contains(ops, e.Op)) {
+			latest = e
+		}
+	}
+	return latest
+}
+
 // lastReason is the worker's reason for the failure of its latest operation.
 func (m *testClient) lastReason() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.events) == 0 {
-		return ""
-	}
-	last := m.events[len(m.events)-1]
+	last := m.latest()
 	switch why := cmp.Or(last.Error, last.Reason); last.Type {
 	case history.TypeFail, history.TypeInfo:
 		return "; its reason is: " + cmp.Or(why, "none")
@@ -161,19 +168,61 @@ func (c *check) checkStore() error {
 	return nil
 }
 
+// prefixed acquires a held key as another version of the lock, which a worker that ignores key_prefix is refused.
+func (c *check) prefixed() error {
+	setup := c.bench.setup(2)
+	setup.KeyPrefix = "v2:"
+	c3, err := c.bench.spawn(setup)
+	if err != nil {
+		return err
+	}
+	err = c.operate(c3, client.Command{Do: client.DoAcquire, Key: "k1", Within: 2 * time.Second}, history.TypeOK)
+	return errors.Join(err, c3.worker.Kill())
+}
+
+// beginWaiting lets the second client wait for a key that the first one holds.
+func (c *check) beginWaiting(acquire client.Command) (serial int, err error) {
+	if serial, err = c.c2.send(acquire); err != nil {
+		return 0, err
+	}
+	return serial, c.c2.until(replyTimeout, func() bool {
+		last := c.c2.latest()
+		return last.Type == history.TypeInvoke && last.Key == acquire.Key
+	})
+}
+
+// handOver releases a key for which the other client waits. If the grant's time were that of its call, leases that
+// follow one another would overlap.
+func (c *check) handOver() error {
+	acquire := client.Command{Do: client.DoAcquire, Key: "k1", Within: 20 * time.Second}
+	serial, err := c.beginWaiting(acquire)
+	if err != nil {
+		return err
+	}
+	released := c.bench.clock.Now()
+	if err := c.operate(c.c1, client.Command{Do: client.DoRelease, Within: replyTimeout}, history.TypeOK); err != nil {
+		return err
+	}
+	if err := c.c2.checkOutcome(serial, acquire.Within+replyTimeout, history.TypeOK); err != nil {
+		return err
+	}
+	c.c2.mu.Lock()
+	granted := c.c2.latest(history.OpAcquire)
+	c.c2.mu.Unlock()
+	if granted.Time < released {
+		return fmt.Errorf("c2's grant has a time %s before c1 was told to release: read the time of an outcome after the "+
+			"call", time.Duration(released-granted.Time))
+	}
+	return nil
+}
+
 func (c *check) cancel() error {
 	acquire := client.Command{Do: client.DoAcquire, Key: "k2", Within: 20 * time.Second}
 	if err := c.operate(c.c1, acquire, history.TypeOK); err != nil {
 		return err
 	}
-	serial, err := c.c2.send(acquire)
+	serial, err := c.beginWaiting(acquire)
 	if err != nil {
-		return err
-	}
-	if err := c.c2.until(replyTimeout, func() bool {
-		last := c.c2.events[len(c.c2.events)-1]
-		return last.Type == history.TypeInvoke && last.Key == "k2"
-	}); err != nil {
 		return err
 	}
 	if err := c.operate(c.c2, client.Command{Do: client.DoCancel}, ""); err != nil {

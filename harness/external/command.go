@@ -1,6 +1,8 @@
 package external
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -68,4 +70,21 @@ func lockName(command []string) string {
 		}
 	}
 	return filepath.Base(command[0])
+}
+
+// Fingerprint identifies the files in a command line: the program and, of an interpreter, the script. Files that they
+// load are not part of it.
+func Fingerprint(command []string) string {
+	sum := sha256.New()
+	for i, word := range command {
+		if path, err := exec.LookPath(word); i == 0 && err == nil {
+			word = path
+		}
+		fmt.Fprintf(sum, "%q\n", word)
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			text, err := os.ReadFile(word)
+			fmt.Fprintf(sum, "%d %v\n%s", len(text), err, text)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -6,7 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +36,14 @@ var bad = map[string]struct {
 		want: `"keys": each name must contain {key} once`},
 	"lacks what nobody needs": {first: says(`{"lock":{"lacks":{"luck":"none"}}}`),
 		want: `"lacks": unknown feature "luck"`},
+	"declares what is observed": {first: says(`{"lock":{"renews":true}}`),
+		want: `"servers", "renews" and "notices" are not for a hello`},
+	"leaves a daemon": {first: func(client.Setup) {
+		daemon := exec.Command("setsid", "sleep", "5")
+		daemon.Stderr = os.Stderr
+		_ = daemon.Start()
+		fmt.Println(`{"lock":{}}`)
+	}, then: func(client.Setup) { os.Exit(0) }},
 	"dies": {first: func(client.Setup) {
 		fmt.Fprintln(os.Stderr, "no such module")
 		os.Exit(3)
@@ -149,28 +160,43 @@ func TestCheck_DescribesTheProtocolError(t *testing.T) {
 	}
 }
 
-func TestSend_AfterABreach_NamesIt(t *testing.T) {
-	b, err := newBench(t.Context(), []string{os.Args[0], "bad-worker", "greets twice"})
+// oneClient starts a worker on a bench of its own.
+func oneClient(t *testing.T, command ...string) *testClient {
+	t.Helper()
+	b, err := newBench(t.Context(), command)
 	require.NoError(t, err)
-	defer b.close()
+	t.Cleanup(func() { _ = b.close() })
 	m, err := b.client(0)
 	require.NoError(t, err)
+	return m
+}
+
+// acquire sends the command to acquire, and waits for its end.
+func (c *testClient) acquire(t *testing.T, within, atMost time.Duration) error {
+	t.Helper()
+	serial, err := c.send(client.Command{Do: client.DoAcquire, Key: "k1", Within: within})
+	require.NoError(t, err)
+	_, err = c.await(serial, atMost)
+	return err
+}
+
+func TestSend_AfterABreach_NamesIt(t *testing.T) {
+	m := oneClient(t, os.Args[0], "bad-worker", "greets twice")
 	<-m.worker.Process().Gone()
-	_, err = m.send(client.Command{Do: client.DoAcquire, Key: "k1"})
+	_, err := m.send(client.Command{Do: client.DoAcquire, Key: "k1"})
 	require.ErrorContains(t, err, "the hello comes once, as the first message")
 }
 
 func TestAwait_MessageWithoutNewline_IsShown(t *testing.T) {
-	b, err := newBench(t.Context(), []string{os.Args[0], "bad-worker", "cuts a message off"})
-	require.NoError(t, err)
-	defer b.close()
-	m, err := b.client(0)
-	require.NoError(t, err)
-	serial, err := m.send(client.Command{Do: client.DoAcquire, Key: "k1"})
-	require.NoError(t, err)
-	_, err = m.await(serial, time.Second)
-	require.EqualError(t, err, `c1 did not report the end of command 1 within 1s: want {"done":1} with its outcome; `+
-		`it wrote "{\"done\":1" without a newline at its end`)
+	m := oneClient(t, os.Args[0], "bad-worker", "cuts a message off")
+	require.EqualError(t, m.acquire(t, 0, time.Second), `c1 did not report the end of command 1 within 1s: want `+
+		`{"done":1} with its outcome; it wrote "{\"done\":1" without a newline at its end`)
+}
+
+// A process that left the worker's group is not a failure of the worker, even if it keeps standard error open.
+func TestClose_WorkerLeavesADaemon_NoError(t *testing.T) {
+	m := oneClient(t, os.Args[0], "bad-worker", "leaves a daemon")
+	require.NoError(t, m.worker.Close())
 }
 
 // A worker that hangs in its start, or later, delays no Ctrl-C.
@@ -207,6 +233,25 @@ func TestSplit_LikeAShell(t *testing.T) {
 	}
 }
 
+func TestCheck_NoTemporaryFolder_IsNoFaultOfTheWorker(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	err := Check(t.Context(), []string{"true"}, io.Discard)
+	require.ErrorContains(t, err, "no such file or directory")
+	require.NotErrorIs(t, err, ErrWrong)
+}
+
+func TestFingerprint_ChangesWithTheScript(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "my_lock.py")
+	of := func(text string, more ...string) string {
+		require.NoError(t, os.WriteFile(script, []byte(text), 0o600))
+		return Fingerprint(append([]string{"sh", script}, more...))
+	}
+	first := of("a")
+	require.Equal(t, first, of("a"))
+	require.NotEqual(t, first, of("b"))
+	require.NotEqual(t, first, of("a", "--ttl=1"))
+}
+
 func TestCheck_ReportsEachFaultOnItsLine(t *testing.T) {
 	for name, line := range map[string]string{
 		"dies":          "failed  start: it sends its hello: before its hello, worker c1 ",
@@ -229,7 +274,8 @@ func TestCheck_SaysWhyAnOperationFailed(t *testing.T) {
 		"; its reason is: held": {Type: history.TypeFail, Reason: "held"},
 		"; its reason is: none": {Type: history.TypeInfo},
 	} {
-		m.events = append(m.events, e)
+		e.Op = history.OpAcquire
+		m.events = append(m.events, e, history.Event{Type: history.TypeStall})
 		require.Equal(t, want, m.lastReason())
 	}
 }

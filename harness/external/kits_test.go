@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,10 +89,12 @@ func TestKits_LocksHaveExpectedVerdicts(t *testing.T) {
 		"holder-crashes":      {checker.DeadlockFreedom: history.Holds},
 		"client-pause":        {checker.ProtectedData: history.Violated},
 		"token-check-and-set": {checker.ProtectedData: history.Holds},
+		// The setup of one client has a prefix for its keys.
+		"mixed-versions": {checker.MutualExclusion: history.Violated},
 	}
 	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
-			for _, trial := range kits[name].run(t, "holder-crashes", "client-pause", "token-check-and-set") {
+			for _, trial := range kits[name].run(t, slices.Sorted(maps.Keys(want))...) {
 				_, why, stalled := standingOf(t, trial)
 				if stalled {
 					continue
@@ -235,15 +238,8 @@ func adapterCommand(t *testing.T, name, adapter string) []string {
 func TestKits_AdapterFails_ErrorNamesTheLine(t *testing.T) {
 	for name, adapter := range failing {
 		t.Run(name, func(t *testing.T) {
-			b, err := newBench(t.Context(), adapterCommand(t, name, adapter.file))
-			require.NoError(t, err)
-			defer b.close()
-			m, err := b.client(0)
-			require.NoError(t, err)
-			serial, err := m.send(client.Command{Do: client.DoAcquire, Key: "k1", Within: 50 * time.Millisecond})
-			require.NoError(t, err)
-			_, err = m.await(serial, 10*time.Second)
-			require.NoError(t, err)
+			m := oneClient(t, adapterCommand(t, name, adapter.file)...)
+			require.NoError(t, m.acquire(t, 50*time.Millisecond, 10*time.Second))
 			require.Equal(t, adapter.at, m.events[len(m.events)-1].Error)
 		})
 	}
@@ -284,26 +280,62 @@ func TestKits_LockRenewsItself_LeaseLastsAsLongAsItsValidity(t *testing.T) {
 	}
 }
 
+// Most libraries return false instead of an error. Nothing declares a belief here, so the lease's validity decides.
+func TestKits_ExtendReturnsFalse_Fails(t *testing.T) {
+	for name, adapter := range map[string]string{"redis-py": "renewing.py", "node-redis": "renewing.js",
+		"redis-rb": "renewing.rb", "Symfony's": "renewing.php"} {
+		t.Run(name, func(t *testing.T) {
+			m := oneClient(t, adapterCommand(t, name, adapter)...)
+			require.NoError(t, m.acquire(t, time.Second, 10*time.Second))
+			require.EqualValues(t, 50*time.Millisecond, m.events[len(m.events)-1].Validity)
+			serial, err := m.send(client.Command{Do: client.DoExtend, Key: "k1", Within: time.Second})
+			require.NoError(t, err)
+			end, err := m.await(serial, 10*time.Second)
+			require.NoError(t, err)
+			require.Equal(t, history.TypeFail, end.Outcome)
+			require.Contains(t, strings.ToLower(m.events[len(m.events)-1].Error), "returned false")
+		})
+	}
+}
+
 // An exception outside an operation of the lock makes the command impossible.
 func TestPythonKit_ValidityFails_ErrorNamesTheLine(t *testing.T) {
+	requireWrong(t, "KeyError: 'until' (failing_validity.py:4)", "failing_validity.py")
+}
+
+// requireWrong requires that worker-check refuses a Python adapter with such a text.
+func requireWrong(t *testing.T, text, adapter string, args ...string) {
+	t.Helper()
 	var out bytes.Buffer
-	require.ErrorIs(t, Check(t.Context(), adapterCommand(t, "redis-py", "failing_validity.py"), &out), ErrWrong)
-	require.Contains(t, out.String(), "KeyError: 'until' (failing_validity.py:4)")
+	command := append(adapterCommand(t, "redis-py", adapter), args...)
+	require.ErrorIs(t, Check(t.Context(), command, &out), ErrWrong)
+	require.Contains(t, out.String(), text)
+}
+
+// Such workers get false verdicts: a grant with the time of its call overlaps the lease before it, and without the
+// prefix two versions of a lock are one.
+func TestCheck_WorkerWouldGetFalseVerdicts_Fails(t *testing.T) {
+	for name, want := range map[string]string{
+		"early":  "before c1 was told to release: read the time of an outcome after the call",
+		"prefix": "failed  acquire: a held key is free behind another key_prefix: ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireWrong(t, want, "by_hand.py", name)
+		})
+	}
 }
 
 func TestPythonKit_WrongAdapter_ErrorNamesTheMistake(t *testing.T) {
 	for name, want := range map[string]string{
 		"false":       "its reason is: held", // a free way to say None
 		"true":        "TypeError: acquire returned True: want a lease, of the class Lease",
-		"exit":        "c1 calls the command impossible: SystemExit: 7 (wrong.py:12)",
-		"raises once": "its reason is: ValueError: first (wrong.py:14)",
+		"exit":        "c1 calls the command impossible: SystemExit: 7 (wrong.py:14)",
+		"raises once": "its reason is: ValueError: first (wrong.py:16)",
+		"validity":    "TypeError: validity() returned None: want its remaining seconds",
 		"belief":      "invalid belief 'from call': want one of ['from the call', ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			command := append(adapterCommand(t, "redis-py", "wrong.py"), name)
-			require.ErrorIs(t, Check(t.Context(), command, &out), ErrWrong)
-			require.Contains(t, out.String(), want)
+			requireWrong(t, want, "wrong.py", name)
 		})
 	}
 }

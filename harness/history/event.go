@@ -1,9 +1,15 @@
 package history
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // Version is the version of the line format, kept in each header.
 const Version = 1
+
+// MaxTime is the largest time of an event, some 36 years. The checker takes any later time for never.
+const MaxTime = math.MaxInt64 / 8
 
 // Type is an event's type. Client operations use Jepsen's words: after an invoke comes an ok, a fail (it certainly did
 // not happen) or an info (unknown).

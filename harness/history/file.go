@@ -108,3 +108,23 @@ func (f *File) lines(visit func(line) error) error {
 	defer file.Close()
 	return eachLine(file, visit)
 }
+
+// LineOf returns the line of an event of a file, by its place in the order of Read, from 0. It is 0 if there is none.
+func LineOf(name string, event int) int {
+	type place struct {
+		time int64
+		line int
+	}
+	var all []place
+	err := (&File{name: name}).lines(func(l line) error {
+		t, _ := timeOf(l.text)
+		all = append(all, place{t, l.number})
+		return nil
+	})
+	var cut *Truncated
+	if err != nil && !errors.As(err, &cut) || event < 0 || event >= len(all) {
+		return 0
+	}
+	slices.SortStableFunc(all[1:], func(a, b place) int { return cmp.Compare(a.time, b.time) })
+	return all[event].line
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,15 @@ func TestTheDocumentNamesEveryField(t *testing.T) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			require.True(t, strings.Contains(text, "`"+name+"`"), "docs/history.md lacks the field %s of %s", name, of)
 		}
+	}
+}
+
+func TestBounds_EveryField_HasItsNameInScenarios(t *testing.T) {
+	var b Bounds
+	for f := range reflect.TypeFor[Bounds]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		require.True(t, slices.Contains(BoundNames, name), "BoundNames lacks %s", name)
+		require.Same(t, reflect.ValueOf(&b).Elem().FieldByName(f.Name).Addr().Interface(), b.Find(name), name)
 	}
 }
 

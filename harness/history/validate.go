@@ -26,6 +26,10 @@ func Validate(e *Event) error {
 	if e.Time < 0 {
 		return fmt.Errorf("the time is %d; times are nanoseconds since the run began, 0 or more", e.Time)
 	}
+	if e.Time > MaxTime {
+		return fmt.Errorf("the time is %d; times are nanoseconds since the run began, not since 1970: at most %d", e.Time,
+			int64(MaxTime))
+	}
 	if e.Process == "" {
 		return errors.New(`the field "process" is missing; it names who the event happened to: c1, n3, c1>n3 or harness, say`)
 	}
@@ -88,6 +92,9 @@ func validateOperation(e *Event) error {
 	if e.ID < 1 {
 		return fmt.Errorf("the id of an operation is %d; ids count from 1 within a process and join an outcome to its "+
 			"invoke", e.ID)
+	}
+	if e.Validity < 0 {
+		return fmt.Errorf("the validity is %d ns; it must be 0 or more: 0 if nothing was left at the grant", e.Validity)
 	}
 	return nil
 }

@@ -405,7 +405,7 @@ public final class LockproofWorker {
                 long called = System.nanoTime();
                 Exception error = null;
                 try {
-                    Lease lease = lock.acquire(key);
+                    Lease lease = lock.acquire(string(setup, "key_prefix") + key);
                     if (lease != null && !line.cancelled.up()) {
                         line.latest = new HeldLease(lease, (long) event.get("id"), key, till(called));
                         line.heldLeases.put(key, line.latest);

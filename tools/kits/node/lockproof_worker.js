@@ -11,9 +11,9 @@
  *                   granted to a cancelled try is released. Several calls run at once, as promises,
  *                   unless lacks: { threads: 'why' } gives a reason against it.
  *
- * A lease has release(), and may have extend() (by the TTL from now), validity() (its remaining
- * seconds), token (the value at the key) and fence (a fencing token, from 1).
- * All but validity() may be asynchronous.
+ * A lease has release(), and may have extend() (by the TTL from now; it throws, or returns false or
+ * 0, if it could not), validity() (its remaining seconds), token (the value at the key) and fence
+ * (a fencing token, from 1). All but validity() may be asynchronous.
  *
  * The protocol is in docs/client-protocol.md.
  */
@@ -57,18 +57,20 @@ const BELIEFS = {
   'as told': '',
 };
 
+const undeclared = (lease, { renews }) => ('validity' in lease.prototype ? 'as told' : renews ? 'renews' : '');
+
 /**
  * Serves as one client of the lock until its input ends. make returns the lock for an env:
  * { ttl, nodeTimeout, drift, nodes: [[host, port], ...], password, setup }, times in seconds.
  *
  * lease   the class of its leases
- * belief  one of BELIEFS: 'as told' is for leases with validity(). Default: until released if the lock renews
- *         its key, else from the return of the try that was granted
+ * belief  one of BELIEFS: 'as told' is for leases with validity(), and their default. Else: until released if the
+ *         lock renews its key, else from the return of the try that was granted
  * lost    the classes of errors for a lost lease
  * lacks   the reasons for no extend, watch, fence, clock, cancel or threads
  */
 function serve(make, { lease, name = path.basename(process.argv[1]), singleNode, fencing, belief, lost = [], lacks = {} }) {
-  console.log = console.info = console.debug = console.error; // the lock's output is not a message
+  process.stdout.write = process.stderr.write.bind(process.stderr); // the lock's output is not a message
   const input = readline.createInterface({ input: process.stdin, crlfDelay: Infinity });
   let client, number = 0;
   input.on('line', (line) => {
@@ -79,7 +81,7 @@ function serve(make, { lease, name = path.basename(process.argv[1]), singleNode,
       const { options, nodes, password } = command;
       const [ttl, nodeTimeout] = [options.ttl / 1e9, options.node_timeout / 1e9];
       const lock = make({ setup: command, ttl, nodeTimeout, drift: options.drift, nodes: nodes.map(address), password });
-      client = new Client(lock, command, belief ?? (command.renews ? 'renews' : ''), lost);
+      client = new Client(lock, command, belief ?? undeclared(lease, command), lost);
       client.hello({ name, extends: 'extend' in lease.prototype, fencing, threads: !('threads' in lacks), single_node: singleNode }, lacks);
     } catch (e) {
       say({ error: `line ${number}: ${e}` });
@@ -393,7 +395,7 @@ class Client {
     for (let tries = 1, latest; ; tries++) {
       const called = now();
       let error, lease;
-      const trying = (async () => this.lock.acquire(key))();
+      const trying = (async () => this.lock.acquire((this.setup.key_prefix ?? '') + key))();
       try {
         lease = await this.inTime(line, trying, deadline);
       } catch (e) {
@@ -448,7 +450,8 @@ class Client {
   async extend(line, heldLease, within) {
     const [event, called] = [this.begin('extend', heldLease), now()];
     try {
-      await this.inTime(line, (async () => heldLease.lease.extend())(), called + within);
+      const said = await this.inTime(line, (async () => heldLease.lease.extend())(), called + within);
+      if (said === false || said === 0) throw new Error(`extend() returned ${said}`);
     } catch (e) {
       return this.end(event, 'fail', this.isLost(e) ? 'lost' : line.cancelled ? 'cancelled' : 'other', e);
     }

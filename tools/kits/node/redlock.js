@@ -25,4 +25,4 @@ function refused(error) {
   throw error;
 }
 
-serve(make, { lease: Lease, name: 'redlock', belief: 'as told', lost: [ExecutionError] });
+serve(make, { lease: Lease, name: 'node-redlock', lost: [ExecutionError] });

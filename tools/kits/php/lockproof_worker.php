@@ -9,9 +9,9 @@
  *   acquire($key)   one try, which does not wait for the holder: a lease, or null if the lock is
  *                   held. This file does the retries, the delays and the cancellation.
  *
- * A lease has release(), and may have extend() (by the TTL from now), validity() (its remaining
- * seconds), and the public properties $token (the value at the key) and
- * $fence (a fencing token, from 1).
+ * A lease has release(), and may have extend() (by the TTL from now; it throws, or returns false or
+ * 0, if it could not), validity() (its remaining seconds), and the public properties $token (the
+ * value at the key) and $fence (a fencing token, from 1).
  *
  * PHP has no threads: while the library is in a call, no command is read and no stall is seen.
  *
@@ -29,8 +29,8 @@ const TOGETHER = 100_000; // the greatest gap between two related readings, in n
  * @param callable $make   makes the lock for an Env
  * @param string   $lease  the class of its leases
  * @param string   $belief 'from the call' of the try that was granted, 'from the return' of it, 'until
- *                         released'; 'as told', if the lease has validity(). Default: until released if
- *                         the lock renews its key, else from the return
+ *                         released'; 'as told', if the lease has validity(). Default: as told if it has;
+ *                         until released if the lock renews its key; else from the return
  * @param string[] $lost   the exceptions for a lost lease
  * @param string[] $lacks  the reasons for no extend, watch, fence, clock or cancel
  */
@@ -42,7 +42,7 @@ function serve(callable $make, string $lease, string $name = '', bool $singleNod
     $lines = new Lines();
     try {
         $setup = $lines->next();
-        $client = new Client($make(new Env($setup)), $setup, $lines, $belief ?: (empty($setup['renews']) ? '' : 'renews'), $lost);
+        $client = new Client($make(new Env($setup)), $setup, $lines, $belief ?: undeclared($lease, $setup), $lost);
         $client->hello($lease, $name ?: basename($_SERVER['argv'][0]), $singleNode, $lacks);
         $client->workOff();
     } catch (NotUnderstood $e) {
@@ -50,6 +50,11 @@ function serve(callable $make, string $lease, string $name = '', bool $singleNod
         exit(1);
     }
     exit(0);
+}
+
+function undeclared(string $lease, array $setup): string
+{
+    return method_exists($lease, 'validity') ? 'as told' : (empty($setup['renews']) ? '' : 'renews');
 }
 
 /** The adapter's line in the trace of an exception, in brackets. */
@@ -458,7 +463,7 @@ class Client
         for ($tries = 1;; $tries++) {
             [$called, $lease, $error] = [now(), null, null];
             try {
-                $lease = $this->lock->acquire($key);
+                $lease = $this->lock->acquire(($this->setup['key_prefix'] ?? '') . $key);
             } catch (\Throwable $e) {
                 $error = $e;
             }
@@ -509,7 +514,10 @@ class Client
     {
         [$event, $called] = [$this->begin('extend', $heldLease), now()];
         try {
-            $heldLease->lease->extend();
+            $said = $heldLease->lease->extend();
+            if ($said === false || $said === 0) {
+                throw new \RuntimeException('extend() returned ' . json_encode($said));
+            }
         } catch (\Throwable $e) {
             return $this->end($event, 'fail', $this->isLost($e) ? 'lost' : 'other', $e);
         }

@@ -28,4 +28,4 @@ class Locks
     }
 }
 
-Lockproof\serve(fn ($env) => new Locks($env), Lease::class, name: 'redlock-php', belief: 'as told');
+Lockproof\serve(fn ($env) => new Locks($env), Lease::class, name: 'redlock-php');

@@ -26,5 +26,5 @@ class Locks
     }
 }
 
-Lockproof\serve(fn ($env) => new Locks($env), Lease::class, name: 'symfony/lock', singleNode: true, belief: 'as told',
+Lockproof\serve(fn ($env) => new Locks($env), Lease::class, name: 'symfony/lock', singleNode: true,
     lost: [LockConflictedException::class]);

@@ -19,13 +19,15 @@ and a call of serve(Class, itsLease); redis_py.py is one. The class:
     acquire(key)    one try, which does not wait for the holder: a lease, or None if the lock is
                     held. This file does the retries, the delays and the cancellation.
 
-A lease has release(), and may have extend() (by the TTL from now), token (the value at the key),
-fence (a fencing token, from 1) and validity() (its remaining seconds).
+A lease has release(), and may have extend() (by the TTL from now; it raises, or returns False or 0,
+if it could not), token (the value at the key), fence (a fencing token, from 1) and validity() (its
+remaining seconds).
 
 The protocol is in docs/client-protocol.md.
 """
 import collections
 import json
+import math
 import os
 import random
 import socket
@@ -292,6 +294,8 @@ class Client:
     def validity(self, held_lease):
         """In nanoseconds."""
         left = held_lease.lease.validity() if self.belief == "as told" else held_lease.until - self.clock.now()
+        if not isinstance(left, (int, float)) or not math.isfinite(left):
+            raise TypeError("validity() returned %r: want its remaining seconds" % (left,))
         return max(0, int(left * 1e9))
 
     def acquire(self, key, within):
@@ -321,7 +325,7 @@ class Client:
                 return self.end(event, "fail", reason, latest)
 
     def attempt(self, key):
-        lease = self.lock.acquire(key)
+        lease = self.lock.acquire(self.setup.get("key_prefix", "") + key)
         if lease is None or lease is False:
             return None
         if not isinstance(lease, self.kind_of_lease):
@@ -339,7 +343,9 @@ class Client:
     def extend(self, held_lease):
         event, called = self.begin("extend", held_lease), self.clock.now()
         try:
-            held_lease.lease.extend()
+            said = held_lease.lease.extend()
+            if said in (False, 0):
+                raise ValueError("extend() returned %r" % said)
         except Exception as e:
             return self.end(event, "fail", "lost" if isinstance(e, self.lost) else "other", e)
         held_lease.until = self.until(called)
@@ -538,7 +544,8 @@ def serve(kind, lease):
                 break
             client.obey(command)
     except (ValueError, KeyError, TypeError) as e:
-        os.write(out, json.dumps({"error": "line %d: %s: %s" % (number, type(e).__name__, e)}).encode() + b"\n")
+        why = "line %d: %s: %s%s" % (number, type(e).__name__, e, place(e))
+        os.write(out, json.dumps({"error": why}).encode() + b"\n")
         os._exit(1)
     client.close(serial)
     os._exit(0)

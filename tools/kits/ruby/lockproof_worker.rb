@@ -8,8 +8,9 @@
 #   acquire(key)    one try, which does not wait for the holder: a lease, or nil if the lock is
 #                   held. This file does the retries, the delays and the cancellation.
 #
-# A lease has release, and may have extend_lease (by the TTL from now), token (the value at the key),
-# fence (a fencing token, from 1) and validity (its remaining seconds).
+# A lease has release, and may have extend_lease (by the TTL from now; it raises, or returns false or
+# 0, if it could not), token (the value at the key), fence (a fencing token, from 1) and validity (its
+# remaining seconds).
 # Several threads call one lock at once, unless lacks: {threads: 'why'} gives a reason against it.
 #
 # The protocol is in docs/client-protocol.md.
@@ -245,7 +246,7 @@ module Lockproof
       loop do
         called, lease, error = now, nil, nil
         begin
-          lease = @lock.acquire(key)
+          lease = @lock.acquire("#{@setup['key_prefix']}#{key}")
           if lease && line.cancelled
             lease.release
             lease = nil
@@ -281,7 +282,8 @@ module Lockproof
 
     def extend_lease(held_lease)
       event, called = start('extend', held_lease), now
-      held_lease.lease.extend_lease
+      said = held_lease.lease.extend_lease
+      raise "extend_lease returned #{said}" if [false, 0].include?(said)
       held_lease.till = till(called)
       validity(held_lease).positive? ? granted(event, held_lease) : finish(event, 'fail', 'too-late')
     rescue StandardError => e

@@ -3,8 +3,10 @@ import lockproof_worker
 case, tries = sys.argv[1], []
 class Lease:
     def release(self): pass
+    if case == "validity":
+        def validity(self): return None
 class Lock:
-    belief = "from call" if case == "belief" else "from the call"
+    belief = {"belief": "from call", "validity": "as told"}.get(case, "from the call")
     def __init__(self, env): pass
     def acquire(self, key):
         tries.append(key)
@@ -12,5 +14,5 @@ class Lock:
             sys.exit(7)
         if case == "raises once" and len(tries) == 1:
             raise ValueError("first")
-        return {"false": False, "true": True}.get(case)
+        return {"false": False, "true": True, "validity": Lease()}.get(case)
 lockproof_worker.serve(Lock, Lease)
