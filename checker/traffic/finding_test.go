@@ -28,9 +28,20 @@ func TestFinding_NamesTheOperationBefore(t *testing.T) {
 	tape := newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b")
 	assert.Contains(t, tape.report().Findings[0].What, "before it: a SET of a succeeded (c1>n1, at 0.001 s)")
 	tape = newTape().freed(1, "c1>n1", "a").took(2, "c2>n1", "b").freed(3, "c3>n1", "b")
-	assert.Contains(t, tape.report().Findings[0].What, "before it: a look showed no key (n1, at 0.000 s)")
+	assert.Contains(t, tape.report().Findings[0].What, "before it: a direct reading showed no key (n1, at 0.000 s)")
 	assert.Contains(t, newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b").report().Findings[0].What,
 		"a script of the lock does not check the key's owner first")
+}
+
+// A key whose value is no string, such as a hash, has no token.
+func TestFinding_NamesADirectReading(t *testing.T) {
+	for want, o := range map[string]op{
+		"a direct reading showed no key":                {action: look, answer: no},
+		"a direct reading showed a":                     {action: look, answer: yes, seen: "a"},
+		"a direct reading showed a key without a token": {action: look, answer: yes},
+	} {
+		assert.Equal(t, want, o.String())
+	}
 }
 
 // All findings are counted, and the first are kept.

@@ -38,6 +38,7 @@ func (g *register) add(r *Reader, o *op) {
 		after--
 	}
 	g.ops = slices.Insert(g.ops, after, o)
+	o.register = g
 	o.from, o.until = g.node.clock.readings(o.call, o.call)
 	if len(g.ops) >= max(g.next, pieceSize) {
 		g.cut(r)
@@ -45,16 +46,16 @@ func (g *register) add(r *Reader, o *op) {
 }
 
 // end sets the latest end of an operation.
-func (g *register) end(o *op, t int64) {
+func (o *op) end(t int64) {
 	o.ret = t
-	o.from, o.until = g.node.clock.readings(o.call, t)
+	o.from, o.until = o.register.node.clock.readings(o.call, t)
 }
 
 // abandon ends the commands under way at a server that died.
 func (g *register) abandon(t int64) {
 	for _, o := range g.ops {
 		if o.ret == never {
-			g.end(o, t)
+			o.end(t)
 		}
 	}
 }
@@ -195,8 +196,8 @@ func (g *register) describe(about About, piece []*op, at *op) string {
 	if i := slices.Index(piece, at); i > 0 {
 		before = fmt.Sprintf("%s (%s, at %s)", piece[i-1], piece[i-1].process, formatTime(piece[i-1].call))
 	}
-	sentence := fmt.Sprintf("at %s, %s (%s) on %q at %s contradicts every order of the commands that reached the node; "+
-		"before it: %s",
+	sentence := fmt.Sprintf("at %s, %s (%s) on %q at %s: no order of the commands that reached the node explains "+
+		"it; before it: %s",
 		formatTime(at.call), at, at.process, g.key, g.node.name, before)
 	if about == Lock {
 		return sentence + "; a script of the lock does not check the key's owner first"

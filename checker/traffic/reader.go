@@ -53,11 +53,10 @@ type channel struct {
 	open   map[int64]sent // the commands that have no reply yet, by serial
 }
 
-// sent is where a command's operations are: on its key, and on others that it may have changed.
+// sent are a command's operations: on its key, and on others that it may have changed.
 type sent struct {
-	register *register
-	op       *op
-	others   []sent
+	op     *op
+	others []*op
 }
 
 // NewReader returns a reader of a new history.
@@ -163,14 +162,13 @@ func (r *Reader) command(i int, e *history.Event) {
 	}
 	s := sent{op: o}
 	if cmd.Key != "" {
-		s.register = c.node.register(r, cmd.Key)
-		s.register.add(r, o)
+		c.node.register(r, cmd.Key).add(r, o)
 	}
 	for _, g := range c.node.otherKeys(r, cmd) {
 		touched := *o
 		touched.action = unseen
 		g.add(r, &touched)
-		s.others = append(s.others, sent{register: g, op: &touched})
+		s.others = append(s.others, &touched)
 	}
 	c.open[cmd.Serial] = s
 }
@@ -197,41 +195,41 @@ func (r *Reader) reply(e *history.Event) {
 	}
 	delete(c.open, e.Command.Serial)
 	for _, other := range s.others {
-		if other.op.answered(e.Command); other.op.answer != silent {
-			other.register.end(other.op, e.Time)
+		if other.answered(e.Command); other.answer != silent {
+			other.end(e.Time)
 		}
 	}
-	if s.register == nil {
+	o := s.op
+	if o.register == nil {
 		return
 	}
-	if does, known := actionOf[e.Command.Effect]; known && s.op.action == unseen {
-		s = s.identified(r, does, e)
+	if does, known := actionOf[e.Command.Effect]; known && o.action == unseen {
+		o = o.identified(r, does, e)
 	} else if !known && c.node != r.store && e.Command.MayChange() { // the reply does not show its effect either
-		s.op.action = unseen
+		o.action = unseen
 	}
-	s.op.answered(e.Command)
-	if s.op.answer == silent { // the reply shows no effect
+	o.answered(e.Command)
+	if o.answer == silent { // the reply shows no effect
 		return
 	}
-	s.register.end(s.op, e.Time)
-	r.quorum.addVote(c.client, c.node.name, s.op, e)
-	r.recordAcceptance(s.op, e)
+	o.end(e.Time)
+	r.quorum.addVote(c.client, c.node.name, o, e)
+	r.recordAcceptance(o, e)
 }
 
 // identified returns the operation of a script whose effect was unknown when it was called. It may be about another of
 // its keys than the first.
-func (s sent) identified(r *Reader, does action, e *history.Event) sent {
-	if s.register.key == e.Command.Key {
-		s.op.action = does
-		return s
+func (o *op) identified(r *Reader, does action, e *history.Event) *op {
+	if o.register.key == e.Command.Key {
+		o.action = does
+		return o
 	}
-	s.op.answer = refused // it did nothing to this key
-	s.register.end(s.op, e.Time)
-	o := *s.op
-	o.action, o.answer, o.ret = does, silent, never
-	g := s.register.node.register(r, e.Command.Key)
-	g.add(r, &o)
-	return sent{register: g, op: &o}
+	o.answer = refused // it did nothing to this key
+	o.end(e.Time)
+	other := *o
+	other.action, other.answer, other.ret = does, silent, never
+	o.register.node.register(r, e.Command.Key).add(r, &other)
+	return &other
 }
 
 // answered sets an operation's answer from its reply.
@@ -287,7 +285,7 @@ func (r *Reader) look(i int, e *history.Event) {
 			}
 		}
 		g.add(r, o)
-		g.end(o, e.Time)
+		o.end(e.Time)
 	}
 }
 
@@ -344,7 +342,7 @@ func (n *node) restart(r *Reader, i int, e *history.Event) {
 		}
 		o := &op{action: reset, answer: yes, call: since, event: i, process: n.name}
 		g.add(r, o)
-		g.end(o, e.Time)
+		o.end(e.Time)
 	}
 }
 
@@ -357,7 +355,7 @@ func (n *node) register(r *Reader, key string) *register {
 		if n.looked && !n.others[key] {
 			shown := n.lookedAt
 			g.add(r, &shown)
-			g.end(&shown, shown.ret)
+			shown.end(shown.ret)
 		}
 	}
 	return g

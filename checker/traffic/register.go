@@ -73,8 +73,9 @@ type op struct {
 	expiry                int64 // what it sets, in nanoseconds; 0: none
 	expiresAt             int64 // the key's expiry by the node's clock; 0: see expiry
 	call, ret             int64
-	from, until           int64 // the least and greatest reading of the node's clock in [call, ret]
-	event                 int   // the command's index in the history
+	from, until           int64     // the least and greatest reading of the node's clock in [call, ret]
+	event                 int       // the command's index in the history
+	register              *register // nil: the command names no key
 	process               string
 }
 
@@ -285,8 +286,8 @@ func (o *op) settles() bool {
 }
 
 func (o *op) String() string {
-	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a look", "a restart", "a write", "a read",
-		"a script"}[o.action]
+	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a direct reading", "a restart", "a write",
+		"a read", "a script"}[o.action]
 	if o.token != "" {
 		words += " of " + o.token
 	}
@@ -299,6 +300,8 @@ func (o *op) String() string {
 		return words + " showed " + o.seen
 	case o.answer == no && o.action == look:
 		return words + " showed no key"
+	case o.answer == yes && o.action == look:
+		return words + " showed a key without a token"
 	case o.answer == no:
 		return words + " was refused"
 	case o.answer == yes:

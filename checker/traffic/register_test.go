@@ -148,18 +148,19 @@ func TestRegister(t *testing.T) {
 			fault(14, history.NodeDown, "n1").since(11), "", ""},
 		{"a restart that did not", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").fault(14, history.NodeDown, "n1"),
 			Cluster, "a SET of b succeeded"},
-		{"it vanished", newTape().took(1, "c1>n1", "a").look(3, "n1", "", 0), Cluster, "a look showed no key"},
+		{"it vanished", newTape().took(1, "c1>n1", "a").look(3, "n1", "", 0), Cluster, "a direct reading showed no key"},
 		{"it is there, with too long to live", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", 2000), Cluster,
-			"a look showed a"},
+			"a direct reading showed a"},
 		{"it is there, with next to nothing to live",
 			newTape().took(1, "c1>n1", "a").look(1001, "n1", "a", 0).took(1002, "c2>n1", "b"), "", ""},
-		{"it is there, for ever", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", -1), Cluster, "a look showed a"},
+		{"it is there, for ever", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", -1), Cluster,
+			"a direct reading showed a"},
 		{"a flush", newTape().took(1, "c1>n1", "a").fault(2, history.NodeForgets, "n1").took(3, "c2>n1", "b"), "", ""},
 		{"a slot moves, and its key with it", newTape().took(1, "c1>n1", "a").slotMoves(2, "n1", "n2").
 			look(3, "n1", "", 0).look(3, "n2", "a", 998).met(4, "c2>n2", "b", "a").took(5, "c2>n1", "b"), "", ""},
 		{"a key turns up where no slot has gone", newTape().took(1, "c1>n3", "b").freed(2, "c1>n3", "b").
 			took(3, "c1>n1", "a").slotMoves(4, "n1", "n2").look(5, "n3", "a", 998),
-			Cluster, "a look showed a"},
+			Cluster, "a direct reading showed a"},
 		{"a slot's end began before it was seen", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").
 			slotMoves(14, "n1", "n2").since(11), "", ""},
 		{"a full memory evicts", newTape().took(1, "c1>n1", "a").fault(2, history.NodeMemory, "n1").took(3, "c2>n1", "b"), "",
