@@ -48,7 +48,7 @@ func (s *Space) Draw(seed uint64) *Schedule {
 		for range d.faults() {
 			d.fault()
 		}
-		d.fieldReports(seed)
+		d.reportedEvents(seed)
 		d.starvation(seed)
 		d.readOnly(seed)
 	}

@@ -17,8 +17,10 @@ const batch = 128
 
 // Question determines the results of a search.
 type Question struct {
-	Space Space  `json:"space"`
-	Seed  uint64 `json:"seed"`
+	Space Space `json:"space"`
+	// Program is the fingerprint of a worker's files; "" for a lock in this program.
+	Program string `json:"program,omitempty"`
+	Seed    uint64 `json:"seed"`
 	// Schedules is the maximum number of schedules; 0: no maximum. A started batch is completed.
 	// Exhaustive searches set it to the size of the small scope.
 	Schedules int `json:"schedules,omitempty"`
@@ -267,13 +269,15 @@ func (s *Search) shrink(ctx context.Context, t *Tally, f *Find) {
 	t.Shrinking = false
 }
 
-// ShrinkFind shrinks a find's schedule for at most the Shrink time.
+// ShrinkFind shrinks a find's schedule for at most the Shrink time. The smaller schedule needs the same kinds of
+// faults: else it would show another defect under this name.
 func (s *Search) ShrinkFind(ctx context.Context, f *Find) {
 	until := time.Now().Add(s.Shrink)
 	f.Shrunk = shrink(f.Drawn, func(c *Schedule) bool {
 		f.Tries++
 		r := s.Try(ctx, s.Space.job(c), f.Seed)
-		if !s.Space.Breaks(r, f.Property) || !c.has(f.kinds()) {
+		if !s.Space.Breaks(r, f.Property) ||
+			s.findID(ctx, s.Space.job(c), f.Seed, f.Property) != f.FindID || ctx.Err() != nil {
 			return false
 		}
 		f.Violation = firstViolation(r, f.FindID)

@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,4 +103,54 @@ func TestSituations_LivenessFaults(t *testing.T) {
 		}
 		require.Positive(t, shown, rule)
 	}
+}
+
+// Shrinking keeps the defect: a smaller schedule that shows another one does not replace the find.
+func TestShrinkFind_SmallerScheduleNeedsTheSameFaults(t *testing.T) {
+	count := func(job suite.Job, verb scenarios.Verb) (n int) {
+		for _, step := range job.Scenario.Script {
+			if step.Verb == verb {
+				n++
+			}
+		}
+		return n
+	}
+	s := Search{Question: Question{Space: space(t, nil)}, Shrink: time.Minute}
+	s.Try = func(context.Context, suite.Job, uint64) suite.Result {
+		return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated,
+			Violations: []checker.Violation{{What: "both held it"}}}}}
+	}
+	s.Kinds = func(_ context.Context, job suite.Job, _ uint64, _ string) ([]string, error) {
+		if count(job, "pause") > 0 && count(job, scenarios.VerbAcquire) == 1 {
+			return []string{"pause"}, nil
+		}
+		return nil, nil // with more acquires, another defect shows without a fault
+	}
+	step := func(verb scenarios.Verb) Step {
+		return Step{Step: scenarios.Step{Verb: verb, Targets: []string{"c1"}}}
+	}
+	drawn := &Schedule{TTL: time.Second, Nodes: 3, Clients: 1,
+		Steps: []Step{step(scenarios.VerbAcquire), step(scenarios.VerbRelease), step("pause")}}
+	f := Find{FindID: FindID{checker.MutualExclusion, "pause"}, Drawn: drawn}
+	s.ShrinkFind(t.Context(), &f)
+	require.Len(t, f.Shrunk.Steps, 2)
+	require.Equal(t, scenarios.Verb("pause"), f.Shrunk.Steps[1].Verb)
+}
+
+// Interrupted experiments show nothing, so that no schedule is taken for a smaller one with the same defect.
+func TestShrinkFind_InterruptedWhileItIdentifies_KeepsTheSchedule(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	s := Search{Question: Question{Space: space(t, nil)}, Shrink: time.Minute}
+	s.Try = func(context.Context, suite.Job, uint64) suite.Result {
+		return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated}}}
+	}
+	s.Kinds = func(context.Context, suite.Job, uint64, string) ([]string, error) {
+		interrupt()
+		return []string{"pause"}, nil
+	}
+	pause := Step{Step: scenarios.Step{Verb: "pause", Targets: []string{"c1"}}}
+	f := Find{FindID: FindID{checker.MutualExclusion, "pause"},
+		Drawn: &Schedule{TTL: time.Second, Nodes: 3, Clients: 1, Steps: []Step{pause, pause, pause}}}
+	s.ShrinkFind(ctx, &f)
+	require.Len(t, f.Shrunk.Steps, 3)
 }

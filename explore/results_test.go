@@ -50,6 +50,7 @@ func TestResults_RoundTrip(t *testing.T) {
 	require.True(t, r.Same(back))
 	for _, change := range []func(*Results){
 		func(r *Results) { r.Version = "v2" }, func(r *Results) { r.Seed++ },
+		func(r *Results) { r.Program = "changed" },
 		func(r *Results) { r.Space.TTL++ }, func(r *Results) { r.Space.Break = []Assumption{Clocks} },
 	} {
 		other := back

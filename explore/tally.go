@@ -34,8 +34,11 @@ func (s *Search) Summary(t Tally) string {
 	if t.Refused > 0 {
 		fmt.Fprintf(&b, "  %d could not be run, the first since %s\n", t.Refused, t.Why)
 	}
-	if !s.Tested(t) {
+	switch {
+	case !s.Tested(t):
 		b.WriteString("  nothing was put to the test" + since(t.Undecided) + "\n")
+	case t.Undecided != "":
+		b.WriteString("  a schedule could not be judged: " + t.Undecided + "\n")
 	}
 	for _, property := range checker.Names() {
 		violated, judged := t.Verdicts[property][history.Violated], t.Judged(property)

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"example.org/lockproof/harness/history"
@@ -62,18 +61,4 @@ func (s *Search) findID(ctx context.Context, job suite.Job, seed uint64, propert
 		return FindID{Property: property, Faults: unknownFaults}
 	}
 	return FindID{Property: property, Faults: strings.Join(kinds, ", ")}
-}
-
-func (b FindID) kinds() []string {
-	if b.Faults == "" || b.Faults == unknownFaults {
-		return nil
-	}
-	return strings.Split(b.Faults, ", ")
-}
-
-// has reports whether the schedule has a fault of each kind.
-func (s *Schedule) has(kinds []string) bool {
-	return !slices.ContainsFunc(kinds, func(kind string) bool {
-		return !slices.ContainsFunc(s.Steps, func(step Step) bool { return string(step.Verb) == kind })
-	})
 }

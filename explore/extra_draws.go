@@ -8,10 +8,12 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// fieldReports draws events that users report: servers lose their scripts, callers cancel a release, and, if nodes may
-// forget, a third party deletes the key. It has its own random source, so that most seeds still give the same schedule
-// as before this was added.
-func (d *generator) fieldReports(seed uint64) {
+// The draws of this file follow a schedule's main draw. Each has its own random source, so that most seeds still give
+// the same schedule as before the draw was added.
+
+// reportedEvents draws events that users report: servers lose their scripts, callers cancel a release, and, if nodes
+// may forget, a third party deletes the key.
+func (d *generator) reportedEvents(seed uint64) {
 	d.Rand = rand.New(rand.NewPCG(seed, 0xf1e1d))
 	var releases []drawnOperation
 	for _, o := range d.operations {
@@ -32,8 +34,7 @@ func (d *generator) fieldReports(seed uint64) {
 	}
 }
 
-// starvation draws work that makes a lock's timers late, mostly at a client with automatic renewal. It has its own
-// random source, like fieldReports.
+// starvation draws work that makes a lock's timers late, mostly at a client with automatic renewal.
 func (d *generator) starvation(seed uint64) {
 	d.Rand = rand.New(rand.NewPCG(seed, 0x57a12e))
 	timed, chance := d.operations, 0.03
@@ -51,8 +52,7 @@ func (d *generator) starvation(seed uint64) {
 	d.add(at, scenarios.Step{Verb: nemesis.Starve, Targets: []string{client(o.client)}, For: d.duration(at)})
 }
 
-// readOnly draws a failover that a node's clients do not notice: for a while the node refuses their writes. It has its
-// own random source, like fieldReports.
+// readOnly draws a failover that a node's clients do not notice: for a while the node refuses their writes.
 func (d *generator) readOnly(seed uint64) {
 	d.Rand = rand.New(rand.NewPCG(seed, 0x2ead0))
 	if !d.chance(0.03) {
