@@ -20,6 +20,15 @@ func TestKinds_DefaultComesFirst(t *testing.T) {
 	require.Equal(t, []string{cluster.Virtual, cluster.Local, cluster.Docker}, names)
 }
 
+// A kind in a folder of its own needs no entry in a list.
+func TestRegister_UnlistedKind_FollowsTheOthers(t *testing.T) {
+	before := cluster.Kinds
+	defer func() { cluster.Kinds = before }()
+	cluster.Register(cluster.Kind{Name: "toy"})
+	require.Equal(t, cluster.Virtual, cluster.Kinds[0].Name)
+	require.Equal(t, "toy", cluster.Kinds[len(before)].Name)
+}
+
 func TestKindCan_AbilityMissing_NamesKindsThatHaveIt(t *testing.T) {
 	kind, err := cluster.Find(cluster.Virtual)
 	require.NoError(t, err)

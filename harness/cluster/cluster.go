@@ -22,7 +22,7 @@ type Config struct {
 	Sentinels int
 	// RedisCluster makes the nodes the masters of one Redis Cluster: they share its
 	// slots equally, in their order, and a replica takes over from its master by itself.
-	// A master may have one replica. Messages on the cluster's bus pass no link.
+	// A master may have one replica. No fault affects messages on the cluster's bus.
 	RedisCluster bool
 	Persistence  Persistence
 	// Commands lists required commands that Redis 7.0 lacks; see Kind.Knows.

@@ -17,6 +17,9 @@ const (
 	Docker  = "docker"
 )
 
+// names are those that every program knows, in the order of output; other kinds follow.
+var names = []string{Virtual, Local, Docker}
+
 // Kinds are the kinds in this program, the default first.
 var Kinds []Kind
 
@@ -24,9 +27,9 @@ var Kinds []Kind
 // programs with processes the local kind. The docker kind needs an import, as it brings a client of an engine.
 func Register(k Kind) {
 	Kinds = append(slices.Clip(Kinds), k)
-	names := []string{Virtual, Local, Docker}
+	order := Names()
 	slices.SortStableFunc(Kinds, func(a, b Kind) int {
-		return slices.Index(names, a.Name) - slices.Index(names, b.Name)
+		return slices.Index(order, a.Name) - slices.Index(order, b.Name)
 	})
 }
 
@@ -56,13 +59,13 @@ func RealTime(name string) bool {
 
 // Names lists the names of all kinds, including those that this program lacks.
 func Names() []string {
-	names := []string{Virtual, Local, Docker}
+	all := slices.Clone(names)
 	for _, k := range Kinds {
-		if !slices.Contains(names, k.Name) {
-			names = append(names, k.Name)
+		if !slices.Contains(all, k.Name) {
+			all = append(all, k.Name)
 		}
 	}
-	return names
+	return all
 }
 
 // Kind declares one kind of cluster: its requirements, its abilities, and how a run makes one. The package of each kind

@@ -40,7 +40,7 @@ func makeLeftovers(t *testing.T, engine string) (record, folder string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), process.FolderPrefix+process.RandomName())
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	entries := []process.Entry{{Harness: &process.Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder}}
+	entries := []process.Entry{{Harness: &process.Harness{PID: 1 << 30, Command: "lockproof"}, Folder: folder}}
 	if engine != "" {
 		entries = append(entries, process.Entry{Engine: engine})
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realtime"
 )
 
 // Clean removes the containers and networks of dead harnesses, and unused images, and returns one line for
@@ -153,13 +154,34 @@ func (e *engine) removeProject(ctx context.Context, name string) (done []string,
 	networks, err := e.NetworkList(ctx, network.ListOptions{Filters: belongs})
 	errs := []error{err}
 	for _, n := range networks {
-		errs = append(errs, unlessGone(e.NetworkRemove(ctx, n.ID)))
+		errs = append(errs, e.removeNetwork(ctx, n.ID))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("remove the project %s: %w", name, err)
 	}
 	return []string{fmt.Sprintf("removed the compose project %s: %d containers, %d networks", name, len(containers),
 		len(networks))}, nil
+}
+
+// removeNetwork removes a network whose containers are gone. The engine may notice that late, or keep a removed
+// container's endpoint, under the container's name (github.com/moby/moby/issues/33156).
+func (e *engine) removeNetwork(ctx context.Context, id string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_ = realtime.Poll(ctx, 100*time.Millisecond, func() (bool, error) {
+		if err = unlessGone(e.NetworkRemove(ctx, id)); err == nil {
+			return true, nil
+		}
+		// What fails from here on, the next removal says.
+		seen, _ := e.NetworkInspect(ctx, id, network.InspectOptions{})
+		for owner, endpoint := range seen.Containers {
+			if _, gone := e.ContainerInspect(ctx, owner); cerrdefs.IsNotFound(gone) {
+				_ = e.NetworkDisconnect(ctx, id, endpoint.Name, true)
+			}
+		}
+		return false, nil
+	})
+	return err
 }
 
 // removeImages removes this user's images without a container or a run.

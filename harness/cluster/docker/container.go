@@ -108,9 +108,6 @@ func (b *nodeContainer) Kill(ctx context.Context) error {
 	return err
 }
 
-// KillAll is Kill: a container's processes end together.
-func (b *nodeContainer) KillAll(ctx context.Context) error { return b.Kill(ctx) }
-
 func (b *nodeContainer) AwaitExit(ctx context.Context) (how string, err error) {
 	defer b.forget()
 	code, err := b.awaitStatus(ctx)

@@ -43,7 +43,7 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	base.Version, base.Workers.Record = p.version, projects.record
+	base.Version = p.version
 	c := &Cluster{Cluster: base, cfg: cfg, projects: projects, project: p}
 	if err := c.Build(ctx, c.start, c.listen, c.end); err != nil {
 		return nil, err

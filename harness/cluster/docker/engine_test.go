@@ -1,7 +1,10 @@
 package docker
 
 import (
+	"context"
+	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -9,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/client"
 	"github.com/stretchr/testify/require"
 
@@ -18,8 +22,7 @@ import (
 
 // engineWith is an engine with local images, and a registry with others.
 func engineWith(t *testing.T, images, registry string) *engine {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
+	return engineOf(t, func(w http.ResponseWriter, r *http.Request) {
 		for folder, has := range map[string]string{"/images/": images, "/distribution/": registry} {
 			_, name, asked := strings.Cut(r.URL.Path, folder)
 			name = strings.TrimSuffix(name, "/json")
@@ -30,6 +33,14 @@ func engineWith(t *testing.T, images, registry string) *engine {
 		}
 		w.WriteHeader(http.StatusNotFound)
 		w.Write([]byte(`{"message":"nobody has it"}`))
+	})
+}
+
+// engineOf is an engine that answers as it is told.
+func engineOf(t *testing.T, answer http.HandlerFunc) *engine {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
 	c, err := client.NewClientWithOpts(client.WithHost("tcp://"+server.Listener.Addr().String()),
@@ -75,6 +86,45 @@ func TestAcquire_ProjectStarting_WaitsForIt(t *testing.T) {
 	p.starting.RUnlock()
 	require.Same(t, latest, <-taken)
 	require.Equal(t, []*project{earlier}, p.idle)
+}
+
+// The engine is one that refuses to remove a network while an endpoint is in it, and lists a removed container's
+// endpoint under a key of its own. A living container's is its user's.
+func TestRemoveNetwork_EndpointOfARemovedContainer_IsDisconnected(t *testing.T) {
+	endpoints := map[string]network.EndpointResource{"ep-1": {Name: "gone-n1"}, "ep-2": {Name: "gone-n2"}}
+	living, removed := "", false
+	engine := engineOf(t, func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, "/v"+oldestAPI)
+		switch {
+		case path == "/networks/net" && r.Method == http.MethodGet:
+			require.NoError(t, json.NewEncoder(w).Encode(network.Inspect{Containers: endpoints}))
+		case path == "/networks/net" && len(endpoints) > 0:
+			w.WriteHeader(http.StatusForbidden)
+			w.Write([]byte(`{"message":"network net has active endpoints"}`))
+		case path == "/networks/net":
+			removed = true
+		case path == "/networks/net/disconnect":
+			var asked network.DisconnectOptions
+			require.NoError(t, json.NewDecoder(r.Body).Decode(&asked))
+			maps.DeleteFunc(endpoints, func(_ string, e network.EndpointResource) bool {
+				return asked.Force && e.Name == asked.Container
+			})
+		case path == "/containers/"+living+"/json":
+			w.Write([]byte("{}"))
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			w.Write([]byte(`{"message":"nobody has it"}`))
+		}
+	})
+	require.NoError(t, engine.removeNetwork(t.Context(), "net"))
+	require.True(t, removed)
+
+	living = "abc"
+	endpoints[living] = network.EndpointResource{Name: "debugger"}
+	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+	defer cancel()
+	require.ErrorContains(t, engine.removeNetwork(ctx, "net"), "has active endpoints")
+	require.Contains(t, endpoints, living)
 }
 
 func TestFits_TooManySentinelsOrUnknownNode_Fails(t *testing.T) {

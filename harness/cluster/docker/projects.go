@@ -363,7 +363,7 @@ func (q *project) compose(ctx context.Context, mounts []string, args ...string) 
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	// It dies with the harness: otherwise it would recreate things after Clean has removed them.
-	running, err := process.Launch(command[0], cmd, q.record)
+	running, err := process.Launch(command[0], cmd)
 	if err != nil {
 		return err
 	}

@@ -241,7 +241,8 @@ func (f *flow) next() *message {
 func (l *Link) record(x *exchange, r *value) {
 	if l.cfg.Record != nil && r != nil && r.failed() && strings.Contains(r.text, history.Unmodelled) {
 		l.cfg.Record(history.Event{Time: l.cfg.Now(), Process: l.name, Type: history.TypeNote,
-			Reason: history.ReasonPreconditionFailed, Text: x.command.Name + " " + history.Unmodelled + ": use the local one"})
+			Reason: history.ReasonPreconditionFailed,
+			Text:   unmodelled(x.command.Name, r.text) + " " + history.Unmodelled + ": use the local one"})
 	}
 	if !l.records(x.command) {
 		return
@@ -252,6 +253,16 @@ func (l *Link) record(x *exchange, r *value) {
 		e.Type, e.Command.Reply, e.Command.Done = history.TypeReply, shorten(r.String()), x.command.done(*r)
 	}
 	l.cfg.Record(e)
+}
+
+// unmodelled names what a node refused: the command sent, or the one in its script or its transaction.
+func unmodelled(sent, refusal string) string {
+	before, _, _ := strings.Cut(refusal, " "+history.Unmodelled)
+	begins := strings.LastIndex(before, "ERR ")
+	if begins < 0 || strings.Contains(before, "ERR unknown command ") {
+		return sent
+	}
+	return before[begins+len("ERR "):]
 }
 
 func (l *Link) records(c command) bool {

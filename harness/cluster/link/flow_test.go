@@ -131,3 +131,15 @@ func TestLinkEach_ConnectionsInOrderOfCreation(t *testing.T) {
 		}
 	})
 }
+
+func TestUnmodelled_NamesTheRefusedCommand(t *testing.T) {
+	for refusal, want := range map[string]string{
+		"ERR XADD %s, whose nodes": "XADD",
+		"ERR Error compiling script (new function): :1: ERR XADD %s, whose nodes": "XADD",
+		"ERR SUBSCRIBE to keyspace notifications %s: use the local cluster":       "SUBSCRIBE to keyspace notifications",
+		"ERR unknown command 'FCALL', or one that %s: use the local cluster":      "EVAL",
+		"no: it %s": "EVAL",
+	} {
+		require.Equal(t, want, unmodelled("EVAL", fmt.Sprintf(refusal, history.Unmodelled)))
+	}
+}

@@ -97,7 +97,7 @@ func (h *host) Run(context.Context) error {
 	if shim := h.machine.Control(); shim != nil {
 		cmd.Env = append(os.Environ(), shim.Environment(h.c.library)...)
 	}
-	p, err := process.Launch(h.name, cmd, h.c.record)
+	p, err := process.Launch(h.name, cmd)
 	if err != nil {
 		return err
 	}
@@ -124,21 +124,6 @@ func (h *host) Pause(ctx context.Context) error { return h.proc.Load().Pause(ctx
 
 func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(ctx) }
 
-// KillAll kills the process and its forks, which would continue to write. It stops the process first, so that it
-// cannot fork again.
-func (h *host) KillAll(ctx context.Context) error {
-	p := h.proc.Load()
-	if err := p.Pause(ctx); err != nil && p.Running() {
-		return err
-	}
-	children, err := process.ChildrenOf(p.Identity().PID)
-	errs := []error{err, p.Kill()}
-	for _, child := range children {
-		errs = append(errs, process.End(child))
-	}
-	return errors.Join(errs...)
-}
-
 func (h *host) Log(context.Context) string { return process.Tail(h.logFile()) }
 
 // Shimmed returns an error if the shim is missing or not in effect.
@@ -151,7 +136,7 @@ func (h *host) Shimmed(a *cluster.Ability) error {
 	if p == nil || !p.Running() {
 		return nil // the next process is checked then
 	}
-	if under, err := control.Commands(p.Identity().PID); under || err != nil {
+	if under, err := control.Commands(p.PID()); under || err != nil {
 		return err
 	}
 	return &cluster.Unsupported{Cluster: cluster.Local, Needs: a, Why: h.c.server.file + " does not load the preload shim",

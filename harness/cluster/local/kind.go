@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -94,11 +93,7 @@ func lacks(a *cluster.Ability) error {
 	if err == nil {
 		return nil
 	}
-	why, how := err.Error(), ""
-	if missing, is := errors.AsType[*shim.Missing](err); is {
-		why, how = missing.Why, missing.How
-	}
-	return &cluster.Unsupported{Cluster: cluster.Local, Needs: a, Why: why, How: how}
+	return &cluster.Unsupported{Cluster: cluster.Local, Needs: a, Why: err.Error()} // with the remedy
 }
 
 func unsupported(fault, why, how string) error {

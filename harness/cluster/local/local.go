@@ -55,7 +55,6 @@ func (c *Cluster) start(ctx context.Context) error {
 	if c.record, err = process.NewRecord(); err != nil {
 		return fmt.Errorf("local cluster: %w", err)
 	}
-	c.Workers.Record = c.record
 	var starting errgroup.Group
 	err = c.startAll(ctx, &starting)
 	return errors.Join(err, starting.Wait())

@@ -69,7 +69,7 @@ func TestClose_FaultsInEffect_EndsEverything(t *testing.T) {
 	begin := time.Now()
 	require.NoError(t, l.Close())
 	require.Less(t, time.Since(begin), 2*time.Second)
-	require.False(t, isAlive(f.Children))
+	require.False(t, isAlive(f.Children...))
 	require.NoDirExists(t, f.Folder)
 	require.NoFileExists(t, record)
 
@@ -96,7 +96,7 @@ func TestClose_DuringAStart_EndsTheStart(t *testing.T) {
 	if err := <-failed; err != nil { // the start may have been faster than the pause
 		require.True(t, errors.Is(err, context.Canceled), err)
 	}
-	require.False(t, n.Host.(*host).proc.Load().Identity().Alive())
+	require.False(t, isAlive(n.Host.(*host).proc.Load().PID()))
 }
 
 // It runs alone: other tests have their own descriptors and goroutines.
@@ -152,7 +152,7 @@ func TestServers_OtherUserOfTheMachine_IsRefused(t *testing.T) {
 	clustertest.RefusesStrangers(t, addresses)
 
 	for _, h := range l.hosts {
-		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.proc.Load().Identity().PID))
+		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.proc.Load().PID()))
 		if err == nil { // on systems with /proc
 			require.NotContains(t, string(words), realcluster.Password())
 		}

@@ -98,10 +98,10 @@ func say(m client.Message) {
 	os.Stdout.Write(append(b, '\n'))
 }
 
-// family is fakeHarness's report: its run's folder and children.
+// family is fakeHarness's report: its run's folder, and the numbers of its children.
 type family struct {
 	Folder   string
-	Children []process.Identity
+	Children []int
 }
 
 // harnessStall is the StallLimit of fakeHarness.
@@ -138,10 +138,10 @@ func fakeHarness() {
 func familyOf(c *Cluster, workers ...*process.Worker) family {
 	f := family{Folder: c.record.Folder()}
 	for _, h := range c.hosts {
-		f.Children = append(f.Children, h.proc.Load().Identity())
+		f.Children = append(f.Children, h.proc.Load().PID())
 	}
 	for _, w := range workers {
-		f.Children = append(f.Children, w.Process().Identity())
+		f.Children = append(f.Children, w.Process().PID())
 	}
 	return f
 }
@@ -173,8 +173,13 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
 }
 
-// isAlive reports whether any of the processes lives.
-func isAlive(ids []process.Identity) bool { return slices.ContainsFunc(ids, process.Identity.Alive) }
+// isAlive reports whether any of the processes lives. A zombie does not.
+func isAlive(pids ...int) bool {
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		states, err := process.ThreadStates(pid)
+		return err == nil && states != "Z"
+	})
+}
 
 // inbox collects a worker's messages.
 type inbox struct {
@@ -265,7 +270,7 @@ func TestWorkerClose_RunningOrPaused_EndsIt(t *testing.T) {
 			require.NoError(t, w.Pause())
 		}
 		require.NoError(t, w.Close())
-		require.False(t, w.Process().Identity().Alive())
+		require.False(t, isAlive(w.Process().PID()))
 		require.NoError(t, w.Close(), "a second close changes nothing")
 		require.ErrorContains(t, w.Send(client.Command{Do: client.DoAcquire}), "send acquire: worker "+name)
 		require.Empty(t, in.errors())
@@ -305,7 +310,7 @@ func TestWorkerKill_DeliversEarlierMessages(t *testing.T) {
 	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
 	require.NoError(t, w.Pause())
 	require.NoError(t, w.Kill())
-	require.False(t, w.Process().Identity().Alive())
+	require.False(t, isAlive(w.Process().PID()))
 	said := len(in.messages())
 	time.Sleep(20 * time.Millisecond)
 	require.Len(t, in.messages(), said, "the dead do not speak")
@@ -315,7 +320,7 @@ func TestWorkerKill_DeliversEarlierMessages(t *testing.T) {
 	require.Empty(t, in.errors(), "a death that was asked for is no error")
 
 	again, _ := spawn(t, l, client.Setup{Name: "c1"})
-	require.NotEqual(t, w.Process().Identity(), again.Process().Identity())
+	require.NotEqual(t, w.Process().PID(), again.Process().PID())
 }
 
 func TestWorker_Misbehaves_ErrorSaysHow(t *testing.T) {
@@ -343,7 +348,7 @@ func TestWorker_Misbehaves_ErrorSaysHow(t *testing.T) {
 			} else {
 				require.ErrorContains(t, err, c.closed)
 			}
-			require.False(t, w.Process().Identity().Alive())
+			require.False(t, isAlive(w.Process().PID()))
 		})
 	}
 }

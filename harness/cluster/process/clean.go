@@ -7,13 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 )
 
-// Clean kills the processes and removes the folders of dead harnesses, and returns one line for each. It leaves living
-// harnesses alone, and every process whose number, start time and name differ from the record. Stranded covers
-// remains on a Docker engine.
+// Clean removes the folders of dead harnesses, whose processes died with them, and returns one line for each step. It
+// leaves living harnesses alone. Stranded covers remains on a Docker engine.
 func Clean() (done []string, err error) {
 	err = eachRecord(func(name string, dead bool, entries []Entry) error {
 		if !dead {
@@ -30,21 +27,19 @@ func Clean() (done []string, err error) {
 }
 
 func cleanRun(entries []Entry) (done []string, err error) {
-	note := func(line string, err error) error {
-		if line != "" {
-			done = append(done, line)
-		}
-		return err
-	}
 	for _, e := range entries {
-		if err := note(undo(e)); err != nil {
+		if e.Harness != nil {
+			done = append(done, fmt.Sprintf("%s (pid %d) ended without cleaning up", e.Harness.Command, e.Harness.PID))
+		}
+		removed, err := removeFolder(e.Folder)
+		if err != nil {
 			return done, err
 		}
+		if removed {
+			done = append(done, "removed "+e.Folder)
+		}
 	}
-	if len(entries) > 0 && entries[0].Folder != "" {
-		err = note(removeFolder(entries[0].Folder))
-	}
-	return done, err
+	return done, nil
 }
 
 func engineOf(entries []Entry) string {
@@ -83,51 +78,16 @@ func Forget(record string) error {
 	})
 }
 
-// undo kills the entry's child if it still runs. For the harness's own entry it only returns a line.
-func undo(e Entry) (string, error) {
-	switch {
-	case e.Harness != nil:
-		return fmt.Sprintf("%s (pid %d) ended without cleaning up", e.Harness.Command, e.Harness.PID), nil
-	case e.Child == nil || !e.Child.Alive():
-		return "", nil
+func removeFolder(folder string) (removed bool, err error) {
+	if folder == "" {
+		return false, nil
 	}
-	if err := End(*e.Child); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("ended %s (pid %d)", e.Child.Command, e.Child.PID), nil
-}
-
-// End kills a process that is not our child, and waits until it is gone.
-func End(id Identity) error {
-	// Open the handle before the identity check: on systems with process handles, the number cannot be reused in between.
-	p, err := os.FindProcess(id.PID)
-	if err != nil {
-		return err
-	}
-	defer p.Release()
-	if !id.Alive() {
-		return nil
-	}
-	if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("cannot end %s (pid %d): %w", id.Command, id.PID, err)
-	}
-	for begin := time.Now(); id.Alive(); time.Sleep(PollEvery) {
-		if time.Since(begin) > Timeout {
-			return fmt.Errorf("%s (pid %d) does not end", id.Command, id.PID)
-		}
-	}
-	return nil
-}
-
-func removeFolder(folder string) (string, error) {
 	if !strings.HasPrefix(filepath.Base(folder), FolderPrefix) {
-		return "", fmt.Errorf("%s is on record as a run's folder and does not have the name of one: not removed", folder)
+		return false, fmt.Errorf("%s is on record as a run's folder and does not have the name of one: not removed", folder)
 	}
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return false, nil
 	}
-	if err := os.RemoveAll(folder); err != nil {
-		return "", err
-	}
-	return "removed " + folder, nil
+	err = os.RemoveAll(folder)
+	return err == nil, err
 }

@@ -51,7 +51,7 @@ func (w *Worker) missingHello() error {
 	}
 	return fmt.Errorf(`worker %s (pid %d) wrote %s in %s: its first message must be its hello, {"lock":{...}} on a `+
 		`line of its own, flushed at once; on stderr it said: %s`,
-		w.name, w.proc.id.PID, wrote, helloTimeout, w.stderr.end())
+		w.name, w.proc.PID(), wrote, helloTimeout, w.stderr.end())
 }
 
 // Hello is the description of an external worker's lock.

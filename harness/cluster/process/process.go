@@ -19,46 +19,31 @@ import (
 // Timeout bounds every wait for a process to obey.
 const Timeout = 10 * time.Second
 
-// PollEvery is the interval between checks of an awaited process.
-const PollEvery = 500 * time.Microsecond
+// pollEvery is the interval between checks of an awaited process.
+const pollEvery = 500 * time.Microsecond
 
 // Process is one child of the harness: a redis-server or a worker.
 type Process struct {
-	name  string // for errors: n3, or worker c1
-	cmd   *exec.Cmd
-	id    Identity
-	gone  chan struct{} // closed once it has ended and been reaped
-	exit  error         // how it ended; set before gone is closed
-	group bool          // signals go to its children too
+	name string // for errors: n3, or worker c1
+	cmd  *exec.Cmd
+	gone chan struct{} // closed once it has ended and been reaped
+	exit error         // how it ended; set before gone is closed
 }
 
-// Launch starts a child and records it.
-func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
-	return launch(name, cmd, record, false)
-}
-
-// launch starts a child. A child with group may start processes: they get its signals and die with it.
-func launch(name string, cmd *exec.Cmd, record *Record, group bool) (*Process, error) {
-	p := &Process{name: name, cmd: cmd, gone: make(chan struct{}), group: group}
+// Launch starts a child. Processes that it starts get its signals and die with it.
+func Launch(name string, cmd *exec.Cmd) (*Process, error) {
+	p := &Process{name: name, cmd: cmd, gone: make(chan struct{})}
 	if err := Start(cmd); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
-	// The child is not reaped yet, so identify works even if it has ended already.
-	id, err := identify(cmd.Process.Pid)
-	if err == nil {
-		p.id = id
-		err = record.add(Entry{Child: &id})
-	}
 	go func() {
-		if p.group {
-			endGroup(cmd.Process.Pid)
-		}
+		endGroup(cmd.Process.Pid)
 		p.exit = cmd.Wait()
+		if errors.Is(p.exit, exec.ErrWaitDelay) { // status 0, but a daemon that it started has its output
+			p.exit = nil
+		}
 		close(p.gone)
 	}()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot put %s on record: %w", name, err), p.Kill())
-	}
 	return p, nil
 }
 
@@ -88,7 +73,7 @@ func (p *Process) AwaitExit(ctx context.Context) error {
 	case <-p.gone:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%s (pid %d) has not ended: %w", p.name, p.id.PID, ctx.Err())
+		return fmt.Errorf("%s (pid %d) has not ended: %w", p.name, p.PID(), ctx.Err())
 	}
 }
 
@@ -115,8 +100,8 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	states := ""
-	err := realtime.Poll(ctx, PollEvery, func() (done bool, err error) {
-		if states, err = ThreadStates(p.id.PID); err != nil {
+	err := realtime.Poll(ctx, pollEvery, func() (done bool, err error) {
+		if states, err = ThreadStates(p.PID()); err != nil {
 			return false, err
 		}
 		if !want(states) && !p.Running() {
@@ -125,19 +110,19 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 		return want(states), nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s (pid %d) got %s and its threads' states are %q: %w", p.name, p.id.PID, s, states, err)
+		return fmt.Errorf("%s (pid %d) got %s and its threads' states are %q: %w", p.name, p.PID(), s, states, err)
 	}
 	return nil
 }
 
 // Stopped reports whether all threads are stopped.
 func (p *Process) Stopped() bool {
-	states, err := ThreadStates(p.id.PID)
+	states, err := ThreadStates(p.PID())
 	return err == nil && p.Running() && allStopped(states)
 }
 
-// Identity distinguishes the process from all others.
-func (p *Process) Identity() Identity { return p.id }
+// PID is the process's number.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Gone is closed once the process has ended and been reaped.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
@@ -147,7 +132,7 @@ func (p *Process) Exit() error { return p.exit }
 
 func (p *Process) signal(s syscall.Signal) error {
 	if err := p.send(s); err != nil {
-		return fmt.Errorf("cannot send %s to %s (pid %d): %w", s, p.name, p.id.PID, err)
+		return fmt.Errorf("cannot send %s to %s (pid %d): %w", s, p.name, p.PID(), err)
 	}
 	return nil
 }
@@ -211,22 +196,4 @@ func Start(cmd *exec.Cmd) error {
 	started := make(chan error)
 	forks() <- func() { started <- cmd.Start() }
 	return <-started
-}
-
-// Identity distinguishes a process from all others, also from a later one with its number: no two processes with one
-// number start at the same time.
-type Identity struct {
-	PID int `json:"pid"`
-	// Started is when it started, in clock ticks since boot (field 22 of /proc/PID/stat).
-	Started string `json:"started"`
-	// Command is the program's name, as the system shortens it.
-	Command string `json:"command"`
-}
-
-var errGone = errors.New("there is no such process")
-
-// Alive reports whether this process still runs. A zombie (ended, not reaped) does not.
-func (id Identity) Alive() bool {
-	now, err := identify(id.PID)
-	return err == nil && now == id && !dead(id.PID)
 }

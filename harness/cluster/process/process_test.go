@@ -29,22 +29,6 @@ func cleanError() error {
 	return err
 }
 
-// stranded starts a process that outlives its harness, as on systems without a parent-death signal.
-func stranded(t *testing.T) Identity {
-	t.Helper()
-	needs.Commands(t, "sleep")
-	cmd := exec.Command("sleep", "60")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	id, err := identify(cmd.Process.Pid)
-	require.NoError(t, err)
-	require.Equal(t, "sleep", id.Command)
-	return id
-}
-
 // writeRecord writes the record of a dead harness: it is not locked.
 func writeRecord(t *testing.T, dir string, entries ...Entry) (file string) {
 	t.Helper()
@@ -59,50 +43,28 @@ func writeRecord(t *testing.T, dir string, entries ...Entry) (file string) {
 	return r.Name()
 }
 
-func TestClean_StrandedChildren_AreKilled(t *testing.T) {
+func TestClean_DeadHarness_RemovesItsFolder(t *testing.T) {
 	dir := clustertest.OwnState(t)
-	child, stopped := stranded(t), stranded(t)
-	process, err := os.FindProcess(stopped.PID)
-	require.NoError(t, err)
-	require.NoError(t, process.Signal(stop))
 	folder := filepath.Join(t.TempDir(), FolderPrefix+"0123")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "n1"), 0o700))
-	file := writeRecord(t, dir, Entry{Harness: &Identity{PID: 4242, Command: "lockproof"}, Folder: folder},
-		Entry{Child: &child}, Entry{Child: &stopped})
+	file := writeRecord(t, dir, Entry{Harness: &Harness{PID: 4242, Command: "lockproof"}, Folder: folder})
 
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
-	_, err = f.WriteString(`{"child":{"pid":1`)
+	_, err = f.WriteString(`{"engine":"an eng`)
 	require.NoError(t, errors.Join(err, f.Close()), "a record may break off")
 
-	out := cleaned(t)
 	require.Regexp(t, `^lockproof \(pid 4242\) ended without cleaning up
-ended sleep \(pid \d+\)
-ended sleep \(pid \d+\)
-removed .*lockproof-0123$`, out)
-	require.False(t, child.Alive())
-	require.False(t, stopped.Alive())
+removed .*lockproof-0123$`, cleaned(t))
 	require.NoDirExists(t, folder)
 	require.NoFileExists(t, file)
-}
-
-func TestClean_OtherProcessWithTheNumber_Lives(t *testing.T) {
-	dir := clustertest.OwnState(t)
-	child := stranded(t)
-	later, other := child, child
-	later.Started += "1"
-	other.Command = "redis-server"
-	writeRecord(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &later}, Entry{Child: &other})
-	require.NotContains(t, cleaned(t), "ended sleep")
-	require.True(t, child.Alive())
-	require.Empty(t, clustertest.Records(t))
 }
 
 func TestClean_FolderWithoutRunPrefix_Stays(t *testing.T) {
 	dir := clustertest.OwnState(t)
 	folder := filepath.Join(t.TempDir(), "thesis")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	file := writeRecord(t, dir, Entry{Harness: &Identity{}, Folder: folder})
+	file := writeRecord(t, dir, Entry{Harness: &Harness{}, Folder: folder})
 	require.ErrorContains(t, cleanError(), "thesis is on record as a run's folder and does not have the name of one: "+
 		"not removed")
 	require.DirExists(t, folder)
@@ -111,16 +73,17 @@ func TestClean_FolderWithoutRunPrefix_Stays(t *testing.T) {
 
 func TestClean_UntrustedFolderOrBadRecord_Fails(t *testing.T) {
 	dir := clustertest.OwnState(t)
-	child := stranded(t)
-	writeRecord(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &child})
+	folder := filepath.Join(t.TempDir(), FolderPrefix+"0123")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	writeRecord(t, dir, Entry{Harness: &Harness{}, Folder: folder})
 	require.NoError(t, os.Chmod(dir, 0o777))
 	require.ErrorContains(t, cleanError(), "must be a folder of this user that no one else can write to")
-	require.True(t, child.Alive())
+	require.DirExists(t, folder)
 
 	require.NoError(t, os.Chmod(dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "run-bad.jsonl"), []byte("nonsense\n"), 0o600))
 	require.ErrorContains(t, cleanError(), "run-bad.jsonl: line 1 is not a record's")
-	require.False(t, child.Alive(), "one bad record keeps Clean from the others")
+	require.NoDirExists(t, folder, "one bad record keeps Clean from the others")
 }
 
 func TestNewRecord_NoCacheFolder_UsesTempFolder(t *testing.T) {
@@ -137,7 +100,7 @@ func TestInUse_DeadRun_NotCounted(t *testing.T) {
 	alive, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, alive.Use("image:1"))
-	ended := writeRecord(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
+	ended := writeRecord(t, dir, Entry{Harness: &Harness{}}, Entry{Uses: "image:2"})
 	elsewhere := filepath.Join(t.TempDir(), "run-1.jsonl")
 	for name, want := range map[string]bool{alive.File(): false, ended: true, filepath.Join(dir, "run-gone.jsonl"): true,
 		elsewhere: false} {
@@ -160,9 +123,9 @@ func TestClean_RecordWithEngine_StaysUntilForgotten(t *testing.T) {
 	const engine = "an engine"
 	folder := filepath.Join(t.TempDir(), FolderPrefix+"gone")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	dead := writeRecord(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder},
+	dead := writeRecord(t, dir, Entry{Harness: &Harness{PID: 1 << 30, Command: "lockproof"}, Folder: folder},
 		Entry{Engine: engine})
-	writeRecord(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}})
+	writeRecord(t, dir, Entry{Harness: &Harness{PID: 1 << 30, Command: "lockproof"}})
 	living, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, living.UseEngine(engine))

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"example.org/lockproof/internal/filelock"
@@ -22,20 +21,24 @@ import (
 // FolderPrefix begins the name of every run's folder. Clean removes no other.
 const FolderPrefix = "lockproof-"
 
-// Record is a run's file in the state folder. It lists the harness, the folder and the children, so that Clean finds
-// the remains of a killed harness. The harness locks it (flock) during the run; the kernel releases the lock when the
+// Record is a run's file in the state folder. It names the harness and the folder, so that Clean finds the remains of a
+// killed harness. The harness locks it (flock) during the run; the kernel releases the lock when the
 // harness dies.
 type Record struct {
-	mu     sync.Mutex
 	file   *os.File
 	folder string // of the run
 }
 
-// Entry is one line of a record. The first has the harness and the folder, each other a child, an engine or a use.
+// Harness is a program that runs trials.
+type Harness struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+}
+
+// Entry is one line of a record. The first has the harness and the folder, each other an engine or a use.
 type Entry struct {
-	Harness *Identity `json:"harness,omitempty"`
-	Folder  string    `json:"folder,omitempty"`
-	Child   *Identity `json:"child,omitempty"`
+	Harness *Harness `json:"harness,omitempty"`
+	Folder  string   `json:"folder,omitempty"`
 	// Engine names the Docker engine of the run's projects. The record stays until they are gone: see Stranded.
 	Engine string `json:"engine,omitempty"`
 	// Uses is the tag of an image, which must exist until the run ends.
@@ -44,10 +47,10 @@ type Entry struct {
 
 // NewRecord creates a run's folder for temporary files, after it has recorded it.
 func NewRecord() (*Record, error) {
-	self, err := identify(os.Getpid())
-	if err != nil {
-		return nil, fmt.Errorf("cannot tell who this process is: %w", err)
+	if !diesWithHarness {
+		return nil, errors.New("the processes of a run need Linux: elsewhere they outlive a killed harness")
 	}
+	self := Harness{PID: os.Getpid(), Command: filepath.Base(os.Args[0])}
 	var errs []error
 	for _, dir := range stateFolders() {
 		file, err := createLocked(dir)
@@ -70,8 +73,6 @@ func (r *Record) add(e Entry) error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	_, err = r.file.Write(append(line, '\n'))
 	return err
 }
@@ -92,8 +93,6 @@ func (r *Record) Remove() error {
 			return err
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return errors.Join(os.Remove(r.file.Name()), r.file.Close())
 }
 

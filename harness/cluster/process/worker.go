@@ -55,7 +55,6 @@ type Workers struct {
 	// External: Command is a foreign program. Its first message is its hello. Its messages are checked; a breach of the
 	// protocol kills it and is a failure.
 	External bool
-	Record   *Record
 
 	mu     sync.Mutex
 	closed bool
@@ -133,7 +132,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirIn, theirOut, &w.stderr, outputTimeout
-	if w.proc, err = launch("worker "+name, cmd, s.Record, true); err != nil {
+	if w.proc, err = Launch("worker "+name, cmd); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	w.in = in
@@ -237,7 +236,7 @@ func (w *Worker) endError() error {
 		return *breach
 	}
 	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
-		w.name, w.proc.id.PID, w.proc.How(), w.stderr.end())
+		w.name, w.proc.PID(), w.proc.How(), w.stderr.end())
 }
 
 // Unfinished is the output after the last newline of a worker that was killed. It is no message, so its end may be

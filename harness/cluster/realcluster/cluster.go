@@ -117,6 +117,20 @@ func (c *Cluster) connect(ctx context.Context, listen Listen) (err error) {
 	return nil
 }
 
+// form makes the servers one Redis Cluster, or makes replicas follow their masters and Sentinels watch them, over their
+// own links. Until now all servers ran as masters, because the addresses were not final.
+func (c *Cluster) form(ctx context.Context) error {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	if c.cfg.RedisCluster {
+		return c.formRedisCluster(ctx)
+	}
+	if err := c.replicate(ctx); err != nil {
+		return err
+	}
+	return c.watch(ctx)
+}
+
 // Move sets a server's address for the links; "" means that it is down and refuses connections.
 func (c *Cluster) Move(name, address string) {
 	if c.links != nil {
@@ -207,4 +221,33 @@ func (c *Cluster) complete(setup *client.Setup) error {
 	}
 	setup.Password, setup.Epoch = Password(), c.Epoch()
 	return c.routes(setup)
+}
+
+// routes fills in the addresses of the client's Sentinels, and maps the addresses announced by Sentinels or a Redis
+// Cluster to the client's own links.
+func (c *Cluster) routes(setup *client.Setup) error {
+	wanted := setup.Sentinels
+	setup.Sentinels = nil
+	if len(wanted) > 0 || setup.ClusterClients > 0 {
+		setup.Routes = map[string]string{}
+	}
+	for _, name := range wanted {
+		address := c.Address(setup.Name, name)
+		if address == "" {
+			return fmt.Errorf("there is no Sentinel %s: there are %v", name, c.cfg.SentinelNames())
+		}
+		setup.Sentinels = append(setup.Sentinels, address)
+		setup.Routes[c.Sentinels[name]] = address
+	}
+	if len(wanted) > 0 {
+		for _, name := range c.cfg.Watched() {
+			setup.Routes[c.Address(cluster.SentinelsName, name)] = c.Address(setup.Name, name)
+		}
+	}
+	if setup.ClusterClients > 0 {
+		for _, m := range c.members() {
+			setup.Routes[m.Announced] = c.Address(setup.Name, m.Name)
+		}
+	}
+	return nil
 }

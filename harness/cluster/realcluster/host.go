@@ -13,9 +13,8 @@ type Host interface {
 	State(context.Context) (State, error)
 	// Run starts a server. It may return before the server answers.
 	Run(context.Context) error
-	// Kill sends SIGKILL and waits until the server is down. KillAll also kills the server's children.
+	// Kill sends SIGKILL, to the server's children too, and waits until the server is down.
 	Kill(context.Context) error
-	KillAll(context.Context) error
 	// AwaitExit waits for the server's exit and describes it; "" means status 0.
 	AwaitExit(context.Context) (how string, err error)
 	// Pause and Resume wait until they are in effect.

@@ -165,7 +165,7 @@ func (n *Node) Disturb(change func(*cluster.DiskFaults)) (done cluster.Disturbed
 // stuck is an fsync's delay on a stuck disk, longer than any run.
 const stuck = 1000 * time.Hour
 
-// PowerLoss kills the server and its children, and truncates each file on its disk to its length at the last sync. That
+// PowerLoss kills the server, and truncates each file on its disk to its length at the last sync. That
 // is one legal state of a disk after a power cut, and the worst for Redis: a kernel may have written more. A container
 // takes a while to end, so the disk is stuck meanwhile: data that is unsynced at the beginning is lost.
 func (n *Node) PowerLoss(ctx context.Context) (lost int64, err error) {
@@ -179,7 +179,7 @@ func (n *Node) PowerLoss(ctx context.Context) (lost int64, err error) {
 			n.wanted = wanted
 			return err
 		}
-		err := n.KillAll(ctx)
+		err := n.Host.Kill(ctx)
 		if err == nil {
 			lost, err = control.CutPower(n.Machine.Disk())
 		} else {

@@ -3,7 +3,6 @@ package realcluster
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"slices"
@@ -25,13 +24,11 @@ type network struct {
 	links     map[history.Link]*link.Link
 	listeners []net.Listener
 	serving   sync.WaitGroup // goroutines that live as long as the network
-	life      context.Context
-	end       context.CancelFunc
 	servers   map[string]*server
 }
 
-// toMember and toBus stand for the source of connections to a member of a Redis Cluster past every link: to its port,
-// and to the port of its bus.
+// toMember and toBus are the clients' ends of two links to each member of a Redis Cluster that no fault affects: to its
+// port, and to the port of its bus. Other members use them.
 const (
 	toMember = "to-member"
 	toBus    = "to-bus"
@@ -50,13 +47,11 @@ func Loopback(history.Link) (net.Listener, string, error) {
 }
 
 // openNetwork opens the links of a configuration. servers maps each server and Sentinel to its address, "" if it is
-// down. members maps the members of a Redis Cluster to the ports of their buses: each gets two further ports, toMember
-// and toBus, that no fault affects.
+// down. members maps the members of a Redis Cluster to the ports of their buses.
 func openNetwork(cfg cluster.Config, clock realtime.Clock, servers map[string]string, members map[string]int,
 	listen Listen) (*network, error) {
 	n := &network{addresses: map[history.Link]string{}, links: map[history.Link]*link.Link{},
 		servers: map[string]*server{}}
-	n.life, n.end = context.WithCancel(context.Background())
 	for name, address := range servers {
 		n.servers[name] = newServer(address)
 	}
@@ -67,27 +62,32 @@ func openNetwork(cfg cluster.Config, clock realtime.Clock, servers map[string]st
 	scripts := script.New()
 	commands, streams := cfg.Links()
 	for i, l := range slices.Concat(commands, streams) {
-		n.links[l] = link.New(link.Config{Client: l.From, Node: l.To, Now: clock.Now, Epoch: clock.Began(),
-			Record: cfg.Record, Travel: travel, Scripts: scripts, Opaque: i >= len(commands)})
-		if err := n.listen(l, listen, n.join); err != nil {
-			n.close()
+		if err := n.open(link.Config{Client: l.From, Node: l.To, Now: clock.Now, Epoch: clock.Began(),
+			Record: cfg.Record, Travel: travel, Scripts: scripts, Opaque: i >= len(commands)}, 0, listen); err != nil {
 			return nil, err
 		}
 	}
-	if err := n.passOn(members, listen); err != nil {
-		n.close()
-		return nil, err
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		for way, port := range map[string]int{toMember: 0, toBus: members[name]} {
+			if err := n.open(link.Config{Client: way, Node: name, Opaque: true}, port, listen); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return n, nil
 }
 
-// listen accepts connections and passes each to handle.
-func (n *network) listen(l history.Link, listen Listen, handle func(history.Link, net.Conn)) error {
-	ln, address, err := listen(l)
+// open opens a link on its own listener, to a port of its server's host; 0: the server's own. If it fails, it closes
+// the network.
+func (n *network) open(cfg link.Config, port int, listen Listen) error {
+	name := history.Link{From: cfg.Client, To: cfg.Node}
+	ln, address, err := listen(name)
 	if err != nil {
-		return fmt.Errorf("from %s to %s: %w", l.From, l.To, err)
+		n.close()
+		return fmt.Errorf("from %s to %s: %w", name.From, name.To, err)
 	}
-	n.addresses[l] = address
+	l, to := link.New(cfg), n.servers[name.To]
+	n.addresses[name], n.links[name] = address, l
 	n.listeners = append(n.listeners, ln)
 	n.serving.Go(func() {
 		for {
@@ -96,15 +96,15 @@ func (n *network) listen(l history.Link, listen Listen, handle func(history.Link
 				return // closed
 			}
 			// An unreachable server must not delay the next client.
-			n.serving.Go(func() { handle(l, client) })
+			n.serving.Go(func() { join(l, client, to, port) })
 		}
 	})
 	return nil
 }
 
-// join connects a client over its link to its server, or refuses it.
-func (n *network) join(l history.Link, client net.Conn) {
-	upstream, err := n.servers[l.To].dial(0)
+// join connects a client over its link to a port of its server, or refuses it.
+func join(l *link.Link, client net.Conn, to *server, port int) {
+	upstream, err := to.dial(port)
 	if err != nil {
 		if tcp, ok := client.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // a reset, as of a server that is not there
@@ -112,12 +112,11 @@ func (n *network) join(l history.Link, client net.Conn) {
 		client.Close()
 		return
 	}
-	n.links[l].Join(client, upstream)
+	l.Join(client, upstream)
 }
 
 // close ends every link.
 func (n *network) close() {
-	n.end()
 	for _, ln := range n.listeners {
 		ln.Close()
 	}
@@ -172,40 +171,4 @@ func (s *server) dial(port int) (net.Conn, error) {
 	}
 	d := net.Dialer{Timeout: dialTimeout}
 	return d.DialContext(current, "tcp", address)
-}
-
-// passOn opens the ports of the members of a Redis Cluster. The bus does not speak RESP, so it is not a link.
-func (n *network) passOn(members map[string]int, listen Listen) error {
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		for way, port := range map[string]int{toMember: 0, toBus: members[name]} {
-			handle := func(_ history.Link, from net.Conn) { n.pass(from, n.servers[name], port) }
-			if err := n.listen(history.Link{From: way, To: name}, listen, handle); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// pass copies between a connection and a member's port until either side closes or the network ends.
-func (n *network) pass(from net.Conn, member *server, port int) {
-	defer from.Close()
-	to, err := member.dial(port)
-	if err != nil {
-		return
-	}
-	defer to.Close()
-	defer context.AfterFunc(n.life, func() {
-		from.Close()
-		to.Close()
-	})()
-	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
-		both.Go(func() {
-			_, _ = io.Copy(way[1], way[0]) // any error ends the connection too
-			from.Close()
-			to.Close()
-		})
-	}
-	both.Wait()
 }

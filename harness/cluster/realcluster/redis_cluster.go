@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/history"
 )
 
 // nodeTimeout is the silence after which members of a Redis Cluster consider a member down; Redis's default is 15 s.
@@ -26,7 +26,7 @@ const slots = 16384
 type clusterMember struct {
 	Name      string
 	Address   string // its own, which bypasses the links
-	Bus       int    // its port of the cluster's bus, at the announced host
+	Bus       string // its port of the cluster's bus, at the announced host
 	Announced string // its address for other members and clients
 	Master    string // the name of its master; "" for a master
 }
@@ -38,46 +38,80 @@ func memberSettings(bus int) string {
 		"cluster-allow-reads-when-down yes\n", bus, nodeTimeout.Milliseconds())
 }
 
+// members lists the servers of the Redis Cluster.
+func (c *Cluster) members() (members []clusterMember) {
+	for _, name := range c.cfg.Servers() {
+		if name != history.StoreName {
+			members = append(members, c.member(name))
+		}
+	}
+	return members
+}
+
+// member is a server of the Redis Cluster. It announces one host for its port and its bus: the network's, with a port
+// for each. A master announces its replica's link, which the replica dials; clients map it to their own links.
+func (c *Cluster) member(name string) clusterMember {
+	_, bus, _ := net.SplitHostPort(c.Address(toBus, name)) // a listener's
+	m := clusterMember{Name: name, Address: c.Nodes[name].Address(), Bus: bus, Master: c.cfg.Replicas[name],
+		Announced: c.Address(toMember, name)}
+	for replica, master := range c.cfg.Replicas {
+		if master == name {
+			m.Announced = c.Address(replica, master)
+		}
+	}
+	return m
+}
+
 // announceMember sets the addresses that a member announces, of itself and of its bus.
 func announceMember(ctx context.Context, m clusterMember) error {
 	return errors.Join(announce(ctx, "cluster", m.Address, m.Announced),
 		withClient(m.Address, func(c *redis.Client) error {
-			return c.ConfigSet(ctx, "cluster-announce-bus-port", strconv.Itoa(m.Bus)).Err()
+			return c.ConfigSet(ctx, "cluster-announce-bus-port", m.Bus).Err()
 		}))
 }
 
-// formCluster joins announced members into one Redis Cluster; the masters share the slots equally, in their order. It
-// returns the members' IDs by name, once all agree on the slots and accept writes, and each replica is in sync.
-func formCluster(ctx context.Context, members []clusterMember) (ids map[string]string, err error) {
-	ids = map[string]string{}
+// formRedisCluster joins the nodes and their replicas into one Redis Cluster; the masters share the slots equally, in
+// their order. It waits until all agree on the slots and accept writes, and each replica is in sync.
+func (c *Cluster) formRedisCluster(ctx context.Context) error {
+	members := c.members()
+	for _, m := range members {
+		if err := announceMember(ctx, m); err != nil {
+			return fmt.Errorf("node %s: %w", m.Name, err)
+		}
+	}
 	masters := slices.DeleteFunc(slices.Clone(members), func(m clusterMember) bool { return m.Master != "" })
 	for i, m := range masters {
 		if err := assignSlots(ctx, m, slots*i/len(masters), slots*(i+1)/len(masters)-1, i+1); err != nil {
-			return nil, fmt.Errorf("give slots to %s: %w", m.Name, err)
+			return fmt.Errorf("give slots to %s: %w", m.Name, err)
 		}
 	}
+	c.ids = map[string]string{}
 	for i, m := range members {
-		if ids[m.Name], err = introduce(ctx, m, members[i+1:]); err != nil {
-			return nil, fmt.Errorf("introduce %s to the others: %w", m.Name, err)
+		id, err := introduce(ctx, m, members[i+1:])
+		if err != nil {
+			return fmt.Errorf("introduce %s to the others: %w", m.Name, err)
 		}
+		c.ids[m.Name] = id
 	}
 	for _, m := range members {
 		if m.Master == "" {
 			continue
 		}
 		err := retry(ctx, func() error {
-			return withClient(m.Address, func(c *redis.Client) error { return c.ClusterReplicate(ctx, ids[m.Master]).Err() })
+			return withClient(m.Address, func(r *redis.Client) error {
+				return r.ClusterReplicate(ctx, c.ids[m.Master]).Err()
+			})
 		})
 		if err != nil {
-			return nil, fmt.Errorf("have %s replicate %s: %w", m.Name, m.Master, err)
+			return fmt.Errorf("have %s replicate %s: %w", m.Name, m.Master, err)
 		}
 	}
 	for _, m := range members {
-		if err := retry(ctx, func() error { return checkMember(ctx, m, members, ids) }); err != nil {
-			return nil, fmt.Errorf("the Redis Cluster does not work: %s: %w", m.Name, err)
+		if err := retry(ctx, func() error { return checkMember(ctx, m, members, c.ids) }); err != nil {
+			return fmt.Errorf("the Redis Cluster does not work: %s: %w", m.Name, err)
 		}
 	}
-	return ids, nil
+	return nil
 }
 
 // assignSlots gives a master its slots and a unique epoch.
@@ -133,10 +167,23 @@ func checkMember(ctx context.Context, m clusterMember, members []clusterMember, 
 	return err
 }
 
-// leads reports whether a member accepts commands and considers another a master with slots.
-func leads(ctx context.Context, addr, id string) (bool, error) {
-	view, err := viewOf(ctx, addr)
-	return err == nil && view.ok && view.members[id].serves, err
+func (c *Cluster) Leads(ctx context.Context, replica string) (bool, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	for _, m := range c.members() {
+		up, err := c.Nodes[m.Name].isUp(ctx)
+		if err != nil {
+			return false, err
+		}
+		if !up && m.Name != replica {
+			continue
+		}
+		view, err := viewOf(ctx, m.Address)
+		if err != nil || !view.ok || !view.members[c.ids[replica]].serves {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // view is a member's view of its Redis Cluster.

@@ -10,9 +10,56 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 )
+
+// replicate makes replicas follow their masters, and waits until all are in sync.
+func (c *Cluster) replicate(ctx context.Context) error {
+	replicas := map[string][]string{} // addresses, by master
+	for name, master := range c.cfg.Replicas {
+		n := c.Nodes[name]
+		lines, err := replicaSettings(c.Address(name, master))
+		if err == nil {
+			err = n.Machine.keep(lines)
+		}
+		if err == nil {
+			err = c.rejoin(ctx, n)
+		}
+		if err != nil {
+			return n.failed("replicate to", err)
+		}
+		replicas[master] = append(replicas[master], n.Address())
+	}
+	for master, addresses := range replicas {
+		n := c.Nodes[master]
+		if err := n.failed("replicate", awaitReplicas(ctx, n.Address(), addresses)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rejoin configures a started server: a replica follows its master, and a member of a Redis Cluster announces its
+// address.
+func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
+	master, replicates := c.cfg.Replicas[n.name]
+	switch {
+	case c.links == nil || n.name == history.StoreName:
+		return nil
+	case c.cfg.RedisCluster:
+		return announceMember(ctx, c.member(n.name))
+	case !replicates:
+		return nil
+	}
+	if announced := c.Address(cluster.SentinelsName, n.name); announced != "" {
+		if err := announce(ctx, "replica", n.Address(), announced); err != nil {
+			return err
+		}
+	}
+	return follow(ctx, n.Address(), c.Address(n.name, master))
+}
 
 const waitTimeout = 20 * time.Millisecond
 

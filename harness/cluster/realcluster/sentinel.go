@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
 )
 
 // downAfter is the silence after which a Sentinel considers a server down; failoverTimeout bounds one failover. Redis's
@@ -24,6 +26,54 @@ const (
 // SentinelSettings are the initial lines of sentinel.conf. A Sentinel requires the Password, and sends it to others.
 func SentinelSettings() string {
 	return fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\n", Password())
+}
+
+// watch makes the Sentinels watch the master, and waits until they are ready to promote a replica.
+func (c *Cluster) watch(ctx context.Context) error {
+	var watching errgroup.Group
+	watched := c.cfg.Watched()
+	for name, address := range c.Sentinels {
+		watching.Go(func() error {
+			err := watchMaster(ctx, address, c.Address(cluster.SentinelsName, watched[0]), len(c.Sentinels))
+			if err == nil {
+				err = awaitWatch(ctx, address, len(watched)-1)
+			}
+			if err != nil {
+				return fmt.Errorf("sentinel %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return watching.Wait()
+}
+
+func (c *Cluster) Masters(ctx context.Context) ([]string, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	var names []string
+	for _, sentinel := range c.cfg.SentinelNames() {
+		addr, err := masterOf(ctx, c.Sentinels[sentinel])
+		if err != nil {
+			return nil, fmt.Errorf("ask %s for the master: %w", sentinel, err)
+		}
+		for _, name := range c.cfg.Watched() {
+			if c.Address(cluster.SentinelsName, name) == addr {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// Unwatch makes the Sentinels forget the master.
+func (c *Cluster) Unwatch() error {
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	defer cancel()
+	var errs []error
+	for _, address := range c.Sentinels {
+		errs = append(errs, unwatch(ctx, address))
+	}
+	return errors.Join(errs...)
 }
 
 func withSentinel(addr string, f func(*redis.SentinelClient) error) error {

@@ -55,10 +55,7 @@ func (c *Cluster) MigrateKeys(ctx context.Context, key, from, to string) (keys [
 }
 
 func (c *Cluster) SlotOwner(ctx context.Context, key string) (owner string, err error) {
-	members, err := c.members()
-	if err != nil {
-		return "", err
-	}
+	members := c.members()
 	for _, m := range members {
 		named := ""
 		err := c.Nodes[m.Name].reach(ctx, "ask for a slot's owner", func(ctx context.Context, addr string) error {

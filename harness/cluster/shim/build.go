@@ -19,31 +19,22 @@ import (
 // Variable is the environment variable with the path of a server's control file.
 const Variable = "LOCKPROOF_SHIM"
 
-// Missing says why the shim is unavailable, and how to get it.
-type Missing struct{ Why, How string }
-
-func (m *Missing) Error() string { return m.Why + "; " + m.How }
-
 // compilers are in order of preference.
 var compilers = []string{"cc", "gcc", "clang"}
 
-// Compiler finds a C compiler; the error is a *Missing.
+// Compiler finds a C compiler; the error says how to get one.
 func Compiler() (string, error) {
 	if runtime.GOOS != "linux" || !slices.Contains([]string{"amd64", "arm64"}, runtime.GOARCH) {
-		return "", &Missing{
-			Why: fmt.Sprintf("the preload shim is for 64-bit Linux, and this is %s on %s", runtime.GOOS, runtime.GOARCH),
-			How: "use the virtual or the docker cluster",
-		}
+		return "", fmt.Errorf("the preload shim is for 64-bit Linux, and this is %s on %s; use the virtual or the docker "+
+			"cluster", runtime.GOOS, runtime.GOARCH)
 	}
 	for _, name := range compilers {
 		if file, err := exec.LookPath(name); err == nil {
 			return file, nil
 		}
 	}
-	return "", &Missing{
-		Why: fmt.Sprintf("the preload shim needs a C compiler, and none of %s is in PATH", strings.Join(compilers, ", ")),
-		How: "install gcc (Debian and Ubuntu: apt-get install gcc libc6-dev)",
-	}
+	return "", fmt.Errorf("the preload shim needs a C compiler, and none of %s is in PATH; install gcc (Debian and "+
+		"Ubuntu: apt-get install gcc libc6-dev)", strings.Join(compilers, ", "))
 }
 
 var flags = []string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-fvisibility=hidden"}
@@ -69,10 +60,7 @@ func Build(dir string) (string, error) {
 		return "", err
 	}
 	if strings.ContainsAny(dir, " :") {
-		return "", &Missing{
-			Why: fmt.Sprintf("LD_PRELOAD cannot name a file in %q: blanks and colons separate its files", dir),
-			How: choose,
-		}
+		return "", fmt.Errorf("LD_PRELOAD cannot name a file in %q: blanks and colons separate its files; %s", dir, choose)
 	}
 	library := filepath.Join(dir, fmt.Sprintf("shim-%s-%s.so", runtime.GOARCH, fingerprint()))
 	if _, err := os.Stat(library); err == nil {
@@ -119,10 +107,8 @@ func compile(cc, library string) (err error) {
 	cmd := exec.CommandContext(ctx, cc, append(slices.Clone(flags), "-o", "shim.so", "shim.c", "-ldl")...)
 	cmd.Dir = work
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return &Missing{
-			Why: fmt.Sprintf("the preload shim could not be compiled by %s (%v): %s", cc, err, strings.TrimSpace(string(out))),
-			How: "install gcc and the C library's headers (Debian and Ubuntu: apt-get install gcc libc6-dev)",
-		}
+		return fmt.Errorf("the preload shim could not be compiled by %s (%v): %s; install gcc and the C library's headers "+
+			"(Debian and Ubuntu: apt-get install gcc libc6-dev)", cc, err, strings.TrimSpace(string(out)))
 	}
 	return os.Rename(filepath.Join(work, "shim.so"), library)
 }

@@ -207,10 +207,8 @@ func TestBuild_Repeated_ReusesTheLibrary(t *testing.T) {
 // A failed build names the obstacle and leaves no files.
 func TestBuild_Fails_NamesTheObstacle(t *testing.T) {
 	needShim(t)
-	var missing *Missing
 	folder := filepath.Join(t.TempDir(), "a folder")
 	_, err := Build(folder)
-	require.ErrorAs(t, err, &missing)
 	require.ErrorContains(t, err, "blanks and colons separate its files; choose a folder")
 	t.Setenv("XDG_CACHE_HOME", folder)
 	_, err = Build("")
@@ -221,9 +219,7 @@ func TestBuild_Fails_NamesTheObstacle(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "cc"), []byte(script), 0o700))
 	t.Setenv("PATH", bin)
 	_, err = Build(dir)
-	require.ErrorAs(t, err, &missing)
-	require.Contains(t, missing.Why, "stdatomic.h: No such file")
-	require.Contains(t, missing.How, "libc6-dev")
+	require.ErrorContains(t, err, "stdatomic.h: No such file; install gcc and the C library's headers")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

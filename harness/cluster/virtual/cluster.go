@@ -18,6 +18,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
+// epoch is the date of reading 0 of a node's wall clock: the beginning of every bubble.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // Cluster is a cluster.Cluster in virtual time.
 type Cluster struct {
 	cfg       cluster.Config
@@ -52,7 +55,11 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	if cfg.Persistence == "" {
 		cfg.Persistence = cluster.PersistNone
 	}
-	if err := check(cfg); err != nil {
+	if err := cfg.Check(); err != nil {
+		return nil, fmt.Errorf("virtual cluster: %w", err)
+	}
+	leastReplicas, maxLag, err := replicaLimits(cfg)
+	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{},
@@ -76,7 +83,7 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 		add(name, cfg.Persistence)
 	}
 	c.connect()
-	c.replicate(replicas)
+	c.replicate(replicas, leastReplicas, maxLag)
 	return c, nil
 }
 
@@ -100,15 +107,6 @@ func (c *Cluster) record(e history.Event) {
 	if !c.closed {
 		c.cfg.Record(e)
 	}
-}
-
-// check rejects mistakes that would fail later and less clearly.
-func check(cfg cluster.Config) error {
-	if err := cfg.Check(); err != nil {
-		return fmt.Errorf("virtual cluster: %w", err)
-	}
-	_, _, err := replicaLimits(cfg)
-	return err
 }
 
 func (c *Cluster) Kind() string { return cluster.Virtual }

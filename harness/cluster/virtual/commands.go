@@ -114,5 +114,5 @@ func informs(section string) bool {
 // info is the section server, with the uptime by the wall clock, as in Redis.
 func (n *Node) info() string {
 	return fmt.Sprintf("# Server\r\n%s\r\nredis_mode:standalone\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n",
-		n.release.info, n.runID, (n.clock.at(n.now())-n.booted)/1e9)
+		n.release.info, n.runID, (n.clock.At(n.now())-n.booted)/1e9)
 }

@@ -49,7 +49,7 @@ func (n *Node) stop(what string, disk func()) error {
 		n.advance()
 	}
 	disk()
-	n.server, n.queue, n.waiting, n.paused, n.closing, n.script = nil, nil, nil, false, false, unoccupied
+	n.running = running{}
 	conns := n.conns
 	n.conns = map[*conn]bool{}
 	n.mu.Unlock()

@@ -9,18 +9,20 @@ import (
 // connectedReplica is a replica that follows the node.
 type connectedReplica struct {
 	conn        *conn
-	copied      []byte // its full copy, until that is sent
-	online      bool   // the copy has been sent
+	copied      []byte // its full copy, until that is sent; nil: the replica is online
 	unsent      []byte // changes to send next
 	acked       int64  // acknowledged offset
 	fsynced     int64  // acknowledged offset on its disk; 0 if it reports none
 	lastContact int64  // time of the last acknowledgement, in seconds of the node's clock
 }
 
+// online reports whether the replica gets changes: it has its full copy, or needed none.
+func (a *connectedReplica) online() bool { return a.copied == nil }
+
 // send sends pending changes to the online replicas.
 func (r *replication) send() {
 	for _, a := range r.replicas {
-		if a.online && len(a.unsent) > 0 {
+		if a.online() && len(a.unsent) > 0 {
 			a.conn.Write(a.unsent) // a buffered pipe; the replica may have closed
 			a.unsent = nil
 		}
@@ -51,7 +53,6 @@ func (r *replication) attach(k *conn, id, offset string) {
 	from, err := strconv.ParseInt(offset, 10, 64)
 	sameSequence := id == r.id || id == r.before.id && from <= r.before.offset
 	if lacks := r.offset - from; err == nil && sameSequence && 0 <= lacks && lacks <= int64(len(r.backlog)) {
-		a.online = true
 		a.unsent = append(encode([]string{partSync, r.id}), r.backlog[int64(len(r.backlog))-lacks:]...)
 		r.sending.Set(0)
 		r.countGood()
@@ -73,9 +74,9 @@ func (r *replication) attach(k *conn, id, offset string) {
 // sendCopies sends the finished copies.
 func (r *replication) sendCopies() {
 	for _, a := range r.replicas {
-		if !a.online {
+		if !a.online() {
 			a.conn.Write(a.copied)
-			a.copied, a.online, a.lastContact = nil, true, r.seconds()
+			a.copied, a.lastContact = nil, r.seconds()
 			r.sending.Set(0)
 		}
 	}
@@ -102,19 +103,19 @@ func (n *Node) replicasLag(first bool) bool {
 func (r *replication) countGood() {
 	r.good = 0
 	for _, a := range r.replicas {
-		if a.online && r.seconds()-a.lastContact <= r.maxLag {
+		if a.online() && r.seconds()-a.lastContact <= r.maxLag {
 			r.good++
 		}
 	}
 }
 
 // countAcked counts the replicas that have acknowledged the writes that a connection waits for.
-func (r *replication) countAcked(w *waiting) (count int) {
+func (r *replication) countAcked(k *conn) (count int) {
 	if r == nil {
 		return 0
 	}
 	for _, a := range r.replicas {
-		if a.online && (!w.disks && a.acked >= w.offset || w.disks && a.fsynced >= w.offset) {
+		if a.online() && (!k.waits.disks && a.acked >= k.offset || k.waits.disks && a.fsynced >= k.offset) {
 			count++
 		}
 	}
@@ -145,7 +146,7 @@ func (r *replication) runCron() {
 	}
 	r.loops++
 	for _, a := range slices.Clone(r.replicas) {
-		if a.online && r.seconds()-a.lastContact > replTimeout {
+		if a.online() && r.seconds()-a.lastContact > replTimeout {
 			r.node.drop(a.conn)
 			r.disconnected(a.conn)
 		}

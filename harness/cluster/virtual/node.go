@@ -31,25 +31,29 @@ type Node struct {
 	execution *scheduler.Timer // executes queued commands
 
 	// mu is never held while virtual time passes: a goroutine that waits for a mutex stops the bubble's clock.
-	mu                sync.Mutex
-	clock             wallClock
-	disk              *disk
-	server            *miniredis.Miniredis // nil while the node is down
-	reading           int64                // the wall clock's reading that miniredis has
-	booted            int64                // the wall clock's reading at the server's start
-	starts            int
-	runID             string
-	paused            bool
-	closing           bool       // it is shutting down, and waits for its replicas
-	script            occupation // by another user's script
-	conns             map[*conn]bool
-	queue             []request        // commands that have arrived
-	waiting           []*conn          // connections in WAIT or WAITAOF, in that order
-	subscribers       []*conn          // connections that have sent SUBSCRIBE, in that order
-	fsync             *scheduler.Timer // answers connections that wait for the node's disk
-	rep               *replication     // nil: the node does not replicate
-	executorScheduled bool
-	ended             bool // for good
+	mu          sync.Mutex
+	clock       cluster.LinearClock // the wall clock
+	disk        *disk
+	running           // ends with the server's process
+	reading     int64 // the wall clock's reading that miniredis has
+	booted      int64 // the wall clock's reading at the server's start
+	starts      int
+	runID       string
+	conns       map[*conn]bool
+	subscribers []*conn          // connections that have sent SUBSCRIBE, in that order
+	fsync       *scheduler.Timer // answers connections that wait for the node's disk
+	rep         *replication     // nil: the node does not replicate
+	ended       bool             // for good
+}
+
+// running is the state of a server's process, without its connections. The zero value is a node that is down.
+type running struct {
+	server  *miniredis.Miniredis // nil while the node is down
+	paused  bool
+	closing bool       // it is shutting down, and waits for its replicas
+	script  occupation // by another user's script
+	queue   []request  // commands that have arrived
+	waiting []*conn    // connections in WAIT or WAITAOF, in that order
 }
 
 var _ cluster.Node = (*Node)(nil)
@@ -57,7 +61,7 @@ var _ cluster.Node = (*Node)(nil)
 // newNode starts a node. Node.end ends it.
 func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64,
 	s *scheduler.Scheduler, order int) *Node {
-	n := &Node{name: name, seed: seed, release: r, now: now, scheduler: s, order: order, clock: wallClock{rate: 1},
+	n := &Node{name: name, seed: seed, release: r, now: now, scheduler: s, order: order, clock: cluster.TrueClock(),
 		disk: newDisk(setting), conns: map[*conn]bool{}}
 	n.execution, n.fsync = n.timer(n.executeNext), n.timer(n.whileRunning(n.acknowledged))
 	n.start()
@@ -81,7 +85,7 @@ func (n *Node) start() {
 	if n.rep != nil {
 		n.rep.begin()
 	}
-	n.reading = n.clock.at(now)
+	n.reading = n.clock.At(now)
 	n.booted = n.reading
 	n.expire(now)
 	n.boot()
@@ -105,7 +109,7 @@ func (n *Node) boot() {
 func (n *Node) advance() {
 	now := n.now()
 	n.disk.settle(now)
-	reading := n.clock.at(now)
+	reading := n.clock.At(now)
 	if reading == n.reading {
 		return
 	}
@@ -205,7 +209,7 @@ func (n *Node) Clock(context.Context) (int64, error) {
 	if n.server != nil && n.paused {
 		return 0, n.cannot("read the clock of")
 	}
-	return n.clock.at(n.now()), nil
+	return n.clock.At(n.now()), nil
 }
 
 // SetClock makes the wall clock jump and changes its rate. It also works while the node is down: a machine can boot
@@ -219,7 +223,7 @@ func (n *Node) SetClock(_ context.Context, jump time.Duration, rate float64) err
 	if n.server != nil && !n.paused {
 		n.advance() // keys that have expired by now stay expired
 	}
-	n.clock.set(n.now(), jump, rate)
+	n.clock.Set(n.now(), jump, rate)
 	if n.server != nil && !n.paused {
 		n.advance()
 	}

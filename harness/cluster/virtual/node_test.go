@@ -118,6 +118,8 @@ func TestUnmodelledCommand_IsRefused(t *testing.T) {
 			{[]any{"PFADD", "p", "v"}, "PFADD is not modelled"},
 			{[]any{"BLPOP", "l", "0"}, "BLPOP is not modelled"},
 			{[]any{"PSUBSCRIBE", "c"}, "PSUBSCRIBE is not modelled"},
+			{[]any{"SUBSCRIBE", "c", "__keyspace@0__:c"}, "SUBSCRIBE to keyspace notifications is not modelled"},
+			{[]any{"SUBSCRIBE", "__keyevent@0__:del"}, "SUBSCRIBE to keyspace notifications is not modelled"},
 			{[]any{"EVAL", `return redis.call("XADD", "h", "*", "f", "v")`, 0}, "XADD is not modelled"},
 			{[]any{"SELECT", "1"}, "database 0 only"},
 			{[]any{"NONSENSE"}, "ERR unknown command"},

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
+
+	"example.org/lockproof/harness/history"
 )
 
 // allowedWhileSubscribed are the commands that a subscribed RESP2 connection may send.
@@ -17,6 +19,11 @@ func (n *Node) subscribe(k *conn, channels []string) {
 		k.peer.WriteError(wrongNumber("SUBSCRIBE"))
 		return
 	}
+	if slices.ContainsFunc(channels, notifies) {
+		k.peer.WriteError(fmt.Sprintf("ERR SUBSCRIBE to keyspace notifications %s: use the local cluster",
+			history.Unmodelled))
+		return
+	}
 	if !slices.Contains(n.subscribers, k) {
 		n.subscribers = append(n.subscribers, k)
 	}
@@ -26,6 +33,11 @@ func (n *Node) subscribe(k *conn, channels []string) {
 		}
 		k.confirm("subscribe", channel)
 	}
+}
+
+// notifies reports whether a channel has keyspace notifications, which servers send if they are configured to.
+func notifies(channel string) bool {
+	return strings.HasPrefix(channel, "__keyspace@") || strings.HasPrefix(channel, "__keyevent@")
 }
 
 // confirm writes the confirmation of a subscription or its end.

@@ -116,12 +116,9 @@ func (r *replication) dialMaster() {
 func (p *path) openTo(replica *Node) (near, theirs *conn) {
 	mine, out := p.pipe(0)
 	in, its := p.pipe(1)
-	theirs = p.node.newConn(its)
-	theirs.replica = true
-	if !p.node.accept(theirs) {
+	if theirs = p.node.serve(its, true); theirs == nil {
 		return nil, nil
 	}
-	link.Drain(its, theirs)
 	p.Join(out, in)
 	near = replica.newConn(mine)
 	link.Drain(mine, near)
@@ -135,7 +132,7 @@ func (r *replication) startFollowing() {
 	master.mu.Lock()
 	m := master.rep
 	m.feeds = true
-	m.replicas = append(m.replicas, &connectedReplica{conn: theirs, online: true, lastContact: m.seconds()})
+	m.replicas = append(m.replicas, &connectedReplica{conn: theirs, lastContact: m.seconds()})
 	m.countGood()
 	begins := m.position
 	master.disk.dumped(master.now())
@@ -153,8 +150,7 @@ func (r *replication) receive(args []string) {
 	r.lastContact = r.seconds()
 	switch args[0] {
 	case fullResync:
-		r.state, r.needsCopy = awaitingCopy, true
-		r.id = args[1]
+		r.needsCopy, r.id = true, args[1]
 		r.offset, _ = strconv.ParseInt(args[2], 10, 64)
 		return
 	case fullCopy:

@@ -35,11 +35,16 @@ type replication struct {
 	fork    *scheduler.Timer // sends finished copies
 	dial    *scheduler.Timer // connects to the master
 
+	ids         int // number of sequences so far
+	replicating     // ends with the server's process
+}
+
+// replicating is the replication state of a server's process.
+type replicating struct {
 	isReplica bool
 	position           // in bytes
 	before    position // the previous sequence, which equals this one up to this offset
-	ids       int      // number of sequences so far
-	loops     int      // of cron since the start
+	loops     int      // of cron
 
 	// For masters.
 	feeds    bool                // it has had a replica, so writes are counted and kept in the backlog
@@ -59,11 +64,10 @@ type replication struct {
 type replicaState int
 
 const (
-	unlinked     replicaState = iota // no connection
-	connecting                       // before the handshake
-	requesting                       // it has requested the missing writes
-	awaitingCopy                     // the master prepares a full copy
-	following                        // it is complete and receives changes
+	unlinked   replicaState = iota // no connection
+	connecting                     // before the handshake
+	requesting                     // it has requested the missing writes, and may get a full copy
+	following                      // it is complete and receives changes
 )
 
 // Redis's defaults.
@@ -102,8 +106,7 @@ func count(name, value string) (int, error) {
 }
 
 // replicate starts replication on the replicas, their masters, and every node that must not write without replicas.
-func (c *Cluster) replicate(replicas []string) {
-	least, lag, _ := replicaLimits(c.cfg) // check has read them
+func (c *Cluster) replicate(replicas []string, least, lag int) {
 	for _, name := range c.cfg.Servers() {
 		master := c.cfg.Replicas[name]
 		switch {
@@ -164,10 +167,8 @@ func (n *Node) resumeTimers() {
 
 // begin starts with the configured role, as a starting server does.
 func (r *replication) begin() {
-	r.isReplica, r.offset, r.before, r.loops = r.follows != nil, 0, position{}, 0
+	r.replicating = replicating{isReplica: r.follows != nil, needsCopy: true, lastContact: r.seconds()}
 	r.rename()
-	r.feeds, r.backlog, r.replicas, r.good = false, nil, nil, 0
-	r.state, r.stream, r.needsCopy, r.lastContact, r.fsynced = unlinked, nil, true, r.seconds(), 0
 	if saved := r.node.disk.position; saved.id != "" && r.node.disk.loadsSnapshot() {
 		// A replica continues from there, and a master lets its replicas do so.
 		r.feeds, r.offset = true, saved.offset
@@ -189,7 +190,7 @@ func (r *replication) rename() {
 }
 
 // seconds is the node's wall clock in seconds.
-func (r *replication) seconds() int64 { return r.node.clock.at(r.node.now()) / int64(time.Second) }
+func (r *replication) seconds() int64 { return r.node.clock.At(r.node.now()) / int64(time.Second) }
 
 // status is the content of INFO replication; nil if the node does not replicate.
 func (r *replication) status() *history.Replication {

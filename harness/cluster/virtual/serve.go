@@ -49,25 +49,19 @@ type request struct {
 	args []string
 }
 
-// serve answers commands on a connection until either side closes it. It returns false if the node is down.
-func (n *Node) serve(c net.Conn) bool {
+// serve answers commands on a connection of a client or a replica until either side closes it. It returns nil if the
+// node is down, or if both sides are replicas.
+func (n *Node) serve(c net.Conn, replica bool) *conn {
 	k := n.newConn(c)
-	if !n.accept(k) {
-		return false
-	}
-	link.Drain(c, k)
-	return true
-}
-
-// accept adds a connection, unless the node is down, or both sides are replicas.
-func (n *Node) accept(k *conn) bool {
+	k.replica = replica
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.server == nil || k.replica && n.rep.replica() {
-		return false
+	if n.server == nil || replica && n.rep.replica() {
+		return nil
 	}
 	n.conns[k] = true
-	return true
+	link.Drain(c, k) // a new connection has no data yet, so nothing calls back
+	return k
 }
 
 // Feed receives data.
@@ -123,20 +117,19 @@ func (n *Node) enqueue(r request) {
 	}
 }
 
-// scheduleExecutor schedules the next execution, if a command can run. The caller holds the lock.
+// scheduleExecutor schedules the next execution at this instant, if a command can run. The caller holds the lock.
 func (n *Node) scheduleExecutor() {
-	if !n.executorScheduled && n.busy() {
-		n.executorScheduled = true
+	if n.next() >= 0 {
 		n.execution.Set(0)
 	}
 }
 
-// busy reports whether a command can run. The caller holds the lock.
-func (n *Node) busy() bool { return n.next() >= 0 && !n.paused && n.script != silent }
-
 // next is the index of the next command to execute, -1 for none. It skips connections in WAIT, the master's stream
-// while a script runs, and clients while the server shuts down.
+// while a script runs, and clients while the server shuts down. The caller holds the lock.
 func (n *Node) next() int {
+	if n.paused || n.script == silent {
+		return -1
+	}
 	return slices.IndexFunc(n.queue, func(r request) bool {
 		return r.from.waits == nil && (n.script == unoccupied || !n.rep.reads(r.from)) && (!n.closing || r.from.replica)
 	})
@@ -146,12 +139,11 @@ func (n *Node) next() int {
 func (n *Node) executeNext() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.executorScheduled = false
-	if !n.busy() {
+	i := n.next()
+	if i < 0 {
 		return
 	}
 	defer n.scheduleExecutor()
-	i := n.next()
 	r := n.queue[i]
 	n.queue = slices.Delete(n.queue, i, i+1)
 	if r.from.replica || n.rep.reads(r.from) {

@@ -10,17 +10,15 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// waiting is a connection's pending WAIT or WAITAOF.
+// waiting is a connection's pending WAIT or WAITAOF. It is for the connection's offset, or its count of writes.
 type waiting struct {
-	offset int64 // the replication offset to acknowledge
-	count  int   // required replicas
-	timer  *scheduler.Timer
-	due    int64 // the timeout; 0: never
+	count int              // required replicas
+	timer *scheduler.Timer // answers at the timeout
+	due   int64            // the time of that; 0: never
 
 	// disks is set for WAITAOF: the replicas must have fsynced, and the node, too, if local is 1.
 	disks bool
 	local int
-	wrote int64 // the disk's count of writes to fsync
 }
 
 // getAck requests an acknowledgement from replicas at once.
@@ -44,7 +42,7 @@ func (n *Node) wait(k *conn, args []string) (reply []byte) {
 	case wrong != "":
 		return []byte(wrong)
 	}
-	return n.block(k, &waiting{offset: k.offset, count: count}, timeout)
+	return n.block(k, &waiting{count: count}, timeout)
 }
 
 const waitAOF = "WAITAOF"
@@ -75,8 +73,7 @@ func (n *Node) waitForDisks(k *conn, args []string) (reply []byte) {
 	case local > 0 && !n.disk.appends():
 		return []byte("-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n")
 	}
-	return n.block(k, &waiting{offset: k.offset, count: int(min(count, math.MaxInt32)), disks: true, local: int(local),
-		wrote: k.wrote}, timeout)
+	return n.block(k, &waiting{count: int(min(count, math.MaxInt32)), disks: true, local: int(local)}, timeout)
 }
 
 const noInteger = "-ERR value is not an integer or out of range\r\n"
@@ -95,11 +92,13 @@ func waitTimeout(word string) (timeout int64, wrong string) {
 
 // block makes a connection wait, unless its condition already holds.
 func (n *Node) block(k *conn, w *waiting, timeout int64) (reply []byte) {
-	if n.satisfies(w) {
-		return n.waitReply(w)
-	}
-	w.timer = n.timer(func() { n.waitTimedOut(k) })
 	k.waits = w
+	if n.satisfies(k) {
+		reply = n.waitReply(k)
+		k.waits = nil
+		return reply
+	}
+	w.timer = n.timer(n.whileRunning(func() { n.answerWait(k) }))
 	if timeout > 0 {
 		w.due = n.now() + timeout*int64(time.Millisecond)
 		w.timer.Set(time.Duration(timeout) * time.Millisecond)
@@ -111,21 +110,21 @@ func (n *Node) block(k *conn, w *waiting, timeout int64) (reply []byte) {
 }
 
 // satisfies reports whether a waiting connection's condition holds.
-func (n *Node) satisfies(w *waiting) bool {
-	return n.synced(w) >= w.local && n.rep.countAcked(w) >= w.count
+func (n *Node) satisfies(k *conn) bool {
+	return n.synced(k) >= k.waits.local && n.rep.countAcked(k) >= k.waits.count
 }
 
 // waitReply is the reply to WAIT or WAITAOF.
-func (n *Node) waitReply(w *waiting) []byte {
-	if !w.disks {
-		return integer(n.rep.countAcked(w))
+func (n *Node) waitReply(k *conn) []byte {
+	if !k.waits.disks {
+		return integer(n.rep.countAcked(k))
 	}
-	return fmt.Appendf(nil, "*2\r\n%s%s", integer(n.synced(w)), integer(n.rep.countAcked(w)))
+	return fmt.Appendf(nil, "*2\r\n%s%s", integer(n.synced(k)), integer(n.rep.countAcked(k)))
 }
 
-// synced is 1 if the waiting connection's writes are on the node's own disk.
-func (n *Node) synced(w *waiting) int {
-	if n.disk.appends() && n.disk.synchronous >= w.wrote {
+// synced is 1 if the connection's writes are on the node's own disk.
+func (n *Node) synced(k *conn) int {
+	if n.disk.appends() && n.disk.synchronous >= k.wrote {
 		return 1
 	}
 	return 0
@@ -134,26 +133,16 @@ func (n *Node) synced(w *waiting) int {
 // awaitFsync sets the timer for the next fsync, if a connection waits for it.
 func (n *Node) awaitFsync() {
 	if next := n.disk.untilTick(n.now()); next > 0 && slices.ContainsFunc(n.waiting, func(k *conn) bool {
-		return k.waits.local > n.synced(k.waits)
+		return k.waits.local > n.synced(k)
 	}) {
 		n.fsync.Set(next)
-	}
-}
-
-// waitTimedOut answers a WAIT at its timeout.
-func (n *Node) waitTimedOut(k *conn) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if w := k.waits; w != nil && n.conns[k] && !n.suspended() && w.due > 0 && n.now() >= w.due {
-		n.advance()
-		n.answerWait(k)
 	}
 }
 
 // acknowledged answers the connections whose condition now holds. The caller holds the lock.
 func (n *Node) acknowledged() {
 	for _, k := range slices.Clone(n.waiting) {
-		if n.satisfies(k.waits) {
+		if n.satisfies(k) {
 			n.answerWait(k)
 		}
 	}
@@ -161,12 +150,16 @@ func (n *Node) acknowledged() {
 }
 
 func (n *Node) answerWait(k *conn) {
-	k.Write(n.waitReply(k.waits))
+	k.Write(n.waitReply(k))
 	n.stopWaiting(k)
 	n.scheduleExecutor()
 }
 
 func (n *Node) stopWaiting(k *conn) {
+	if k.waits == nil {
+		return
+	}
+	k.waits.timer.Stop()
 	k.waits = nil
 	n.waiting = slices.DeleteFunc(n.waiting, func(other *conn) bool { return other == k })
 }

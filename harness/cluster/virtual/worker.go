@@ -67,7 +67,7 @@ func (c *Cluster) dialer(name string) func(ctx context.Context, network, addr st
 func (p *path) open(number int) (net.Conn, bool) {
 	client, near := p.pipe(number)
 	far, server := p.pipe(number)
-	if !p.node.serve(server) {
+	if p.node.serve(server, false) == nil {
 		return nil, false
 	}
 	p.Join(near, far)

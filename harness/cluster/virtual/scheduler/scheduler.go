@@ -13,9 +13,9 @@ import (
 // Scheduler executes events one after another in one goroutine. After each event it waits until every goroutine of the
 // bubble blocks. Goroutines only add events, and so do not influence the order.
 type Scheduler struct {
-	began time.Time
-	quiet func() // returns once every goroutine blocks
-	wake  chan struct{}
+	began   time.Time
+	virtual bool // time is virtual
+	wake    chan struct{}
 
 	mu     sync.Mutex
 	events events
@@ -27,15 +27,15 @@ type Scheduler struct {
 // Class is the class of an event. Events of one instant happen class by class.
 type Class uint8
 
-// The classes, in their order.
+// The classes, in their order, each with the A, B and C of its keys.
 const (
 	Script   Class = iota // a script's or a fault's wait ends
-	Arrival               // a message arrives, or a connection is made
-	Node                  // a server works
-	Deadline              // a read or a context times out
-	Client                // a client continues: a timer, the end of a pause
-	Turn                  // a client's command enters the client library, or leaves it without a reply
-	Loss                  // a client notices the loss of its lease
+	Arrival               // a message arrives, or a connection is made: link, connection, direction
+	Node                  // a server works: node
+	Deadline              // a read or a context times out: link, connection
+	Client                // a client continues after a timer or a pause: client, kind of its step, number
+	Turn                  // a command enters the client library, or leaves it without a reply: client, server, step
+	Loss                  // a client notices the loss of its lease: client, lease
 	Rest                  // after all other events of the instant
 )
 
@@ -63,17 +63,20 @@ func (k *Key) compare(o *Key) int {
 }
 
 // New starts a scheduler in the present bubble. It runs until End.
-func New() *Scheduler { return begin(synctest.Wait) }
+func New() *Scheduler { return begin(true) }
 
 // RealTime starts a scheduler outside of virtual time: events happen when they are due, but other goroutines may run
 // meanwhile.
-func RealTime() *Scheduler { return begin(func() {}) }
+func RealTime() *Scheduler { return begin(false) }
 
-func begin(quiet func()) *Scheduler {
-	s := &Scheduler{began: time.Now(), quiet: quiet, wake: make(chan struct{}, 1)}
+func begin(virtual bool) *Scheduler {
+	s := &Scheduler{began: time.Now(), virtual: virtual, wake: make(chan struct{}, 1)}
 	go s.run()
 	return s
 }
+
+// Virtual reports whether time is virtual.
+func (s *Scheduler) Virtual() bool { return s.virtual }
 
 // End ends the scheduler: no more events happen.
 func (s *Scheduler) End() {
@@ -177,8 +180,8 @@ func (s *Scheduler) run() {
 	timer := time.NewTimer(time.Hour)
 	moved := true // goroutines may be running
 	for {
-		if moved {
-			s.quiet()
+		if moved && s.virtual {
+			synctest.Wait()
 		}
 		moved = true
 		t, wait, ended := s.next()
