@@ -49,11 +49,15 @@ func crowd(leases int, overlap bool, nodes []string) checker.Source {
 		if err := visit(header(processes[:], nodes)); err != nil {
 			return err
 		}
-		var e history.Event // reused: visit may use it until it returns
+		var e history.Event         // reused: visit may use it until it returns
+		var operations [clients]int // of each, so far
 		for i := range leases {
 			l := lease{begin: int64(i) * interval, client: processes[i%clients], key: names[(i/clients+i)%keys],
-				id: 2*(i/clients) + 1}
-			l.kept = overlap && i >= leases-2*keys
+				id: operations[i%clients] + 1, kept: overlap && i >= leases-2*keys}
+			operations[i%clients] = l.id
+			if !l.kept {
+				operations[i%clients]++ // its release
+			}
 			l.links, l.serial = links[i%clients], int64(2*(i/clients))
 			if err := l.emit(&e, visit); err != nil {
 				return err

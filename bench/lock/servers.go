@@ -53,7 +53,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
 		s.record.Folder())
-	node, err := process.Launch(name, cmd, s.record)
+	node, err := process.Launch(name, cmd)
 	if err != nil {
 		return err
 	}

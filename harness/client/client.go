@@ -17,17 +17,16 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	_ "example.org/lockproof/harness/locks/builtin" // registers the built-in locks
-	"example.org/lockproof/harness/overlay"
 	"example.org/lockproof/redlock"
 )
 
 // Env is a client's environment.
 type Env struct {
-	// Dial makes its connections; nil: a net.Dialer.
+	// Dial makes its connections.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the true clock: nanoseconds since the run began.
 	Now func() int64
-	// Scheduler is that of virtual time, where a client has no own process; nil: real time.
+	// Scheduler runs its timers. In virtual time a client has no own process.
 	Scheduler *scheduler.Scheduler
 }
 
@@ -38,23 +37,17 @@ var errClosing = errors.New("the client is closing")
 
 // Client is one client of the lock under test. It is safe for concurrent use.
 type Client struct {
-	setup Setup
-	clock *clock
-	late  *hold // makes the lock's timers late
-	// probe is a timer that was due at starved, when the lock's timers became late; nil: they are not. The control
-	// thread owns both.
-	probe   *timer
-	starved time.Time
-	net     *network
-	lock    locks.Lock
-	hosts   *overlay.Client         // nil in real time
-	redis   []redis.UniversalClient // the nodes' and the store's
-	store   *store
-	wall    bool // the lock counts validity on the wall clock
+	setup     Setup
+	clock     *clock
+	lockClock *lockClock
+	net       *network
+	lock      locks.Lock
+	own       *ownClients
+	redis     []redis.UniversalClient // the nodes' and the store's
+	store     *store
 	*recorder
 
 	scheduler *scheduler.Scheduler
-	virtual   bool // the scheduler is that of virtual time, not the client's own
 
 	ctx     context.Context // ends when the client does
 	cancel  context.CancelCauseFunc
@@ -68,7 +61,6 @@ type Client struct {
 
 	mu      sync.Mutex
 	threads map[string]*thread // by name
-	made    []*redis.Client    // by the lock, with its own options
 	stop    chan struct{}      // ends the loops commanded so far
 	written int                // writes so far
 }
@@ -84,29 +76,23 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 		return nil, err
 	}
 	var pause *hold
-	if env.Scheduler != nil {
-		pause = newHold(env.Scheduler)
+	if env.Scheduler.Virtual() {
+		pause = &hold{scheduler: env.Scheduler, client: setup.Index}
 	}
 	c := &Client{
-		setup: setup,
-		recorder: &recorder{process: setup.Name, now: env.Now, pause: pause, key: setup.key(orderThreads, 0),
-			emit: emit},
-		ended:   make(chan struct{}),
-		threads: map[string]*thread{},
+		setup:    setup,
+		recorder: &recorder{process: setup.Name, now: env.Now, pause: pause, emit: emit},
+		ended:    make(chan struct{}),
+		threads:  map[string]*thread{},
 
-		scheduler: env.Scheduler, virtual: env.Scheduler != nil,
+		scheduler: env.Scheduler,
 	}
-	if !c.virtual {
-		c.scheduler = scheduler.RealTime()
-	}
-	c.clock = newClock(env.Now, c.scheduler, pause, setup.key)
-	c.late = newHold(c.scheduler)
-	c.net = newNetwork(env.Dial, pause, setup.Password, setup.key)
+	c.clock = newClock(env.Now, c.scheduler, pause)
+	c.lockClock = &lockClock{clock: c.clock, late: &hold{scheduler: c.scheduler, client: setup.Index}}
+	c.net = newNetwork(env.Dial, pause, setup.Password)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if err := c.connect(kind); err != nil {
-		err = errors.Join(err, c.disconnect(), c.hosts.Close())
-		c.endScheduler()
-		return nil, err
+		return nil, errors.Join(err, c.disconnect())
 	}
 	c.control = c.newThread(0, orderControl)
 	return c, nil
@@ -134,9 +120,9 @@ func (c *Client) connect(kind locks.Kind) error {
 	lock, err := kind.New(locks.Env{
 		Nodes:        c.redis[:nodes:nodes],
 		Network:      c.lockNetwork(addresses),
-		Clock:        &lockClock{c.clock, c.late},
+		Clock:        c.lockClock,
 		Rand:         locks.Seeded(c.setup.Seed, uint64(c.setup.Index)), // one seed, the same bytes in each run
-		NoPipelining: c.virtual,
+		NoPipelining: c.scheduler.Virtual(),
 		Options:      c.setup.Options,
 	})
 	switch {
@@ -146,7 +132,6 @@ func (c *Client) connect(kind locks.Kind) error {
 		return fmt.Errorf("client %s: lock %s: %w", c.setup.Name, kind.Name, err)
 	}
 	c.lock = lock
-	c.wall = believesWall(c.setup.Options)
 	return nil
 }
 
@@ -225,7 +210,7 @@ func (c *Client) close() {
 		c.cancel(errClosing)
 		c.mu.Unlock()
 		c.pause.end()
-		c.late.end()
+		c.lockClock.late.end()
 		go c.finish()
 	})
 }
@@ -234,9 +219,8 @@ func (c *Client) finish() {
 	defer close(c.ended)
 	hung := c.returns("an operation of the lock", func() error { c.running.Wait(); return nil })
 	c.drop()
-	c.err = errors.Join(hung, c.returns("the lock's Close", c.lock.Close), c.disconnect(), c.hosts.Close())
+	c.err = errors.Join(hung, c.returns("the lock's Close", c.lock.Close), c.disconnect())
 	c.clock.close()
-	c.endScheduler()
 }
 
 // endLimit bounds the end of a client, in TTLs. A lock may wait for some node timeouts and TTLs.
@@ -260,13 +244,6 @@ func (c *Client) returns(what string, do func() error) error {
 	return fmt.Errorf("%s has not returned for %s", what, limit)
 }
 
-// endScheduler ends the client's own scheduler.
-func (c *Client) endScheduler() {
-	if !c.virtual {
-		c.scheduler.End()
-	}
-}
-
 // drop answers waiting commands with an error.
 func (c *Client) drop() {
 	var waiting []chan *task
@@ -287,17 +264,10 @@ func (c *Client) disconnect() error {
 	for _, r := range c.redis {
 		errs = append(errs, r.Close())
 	}
-	c.mu.Lock()
-	made := c.made
-	c.mu.Unlock()
-	for _, r := range made {
-		if err := r.Close(); !errors.Is(err, redis.ErrClosed) { // the lock may have closed it
-			errs = append(errs, err)
-		}
-	}
+	errs = append(errs, c.own.close())
 	c.net.end()
 	c.net.dialing.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.own.hosts.Close())...)
 }
 
 // execute executes an immediate command. DoFeed returns the timers' lateness.
@@ -307,9 +277,9 @@ func (c *Client) execute(cmd Command) (*cluster.Late, error) {
 		c.setClock(*cmd.Clock)
 		return nil, nil
 	case DoStarve:
-		return nil, c.starve()
+		return nil, c.lockClock.starve()
 	case DoFeed:
-		return c.feed()
+		return c.lockClock.feed()
 	case DoCancel:
 		return nil, c.cancelOperation()
 	default:

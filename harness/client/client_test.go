@@ -191,7 +191,7 @@ func TestNew_BadSetup_Fails(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				setup := Setup{Name: "c1", Lock: locks.Reference, Options: locks.Options{TTL: ttl}, Nodes: w.nodes, Store: "store"}
 				test.change(&setup)
-				_, err := New(setup, Env{Dial: w.dial, Now: w.now}, func(Message) {})
+				_, err := New(setup, Env{Dial: w.dial, Now: w.now, Scheduler: w.scheduler}, func(Message) {})
 				require.ErrorContains(t, err, test.says)
 			})
 		})

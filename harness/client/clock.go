@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/redlock"
 )
@@ -16,31 +17,29 @@ type clock struct {
 	epoch     time.Time    // the date of its reading 0, as the servers' clocks have it
 	scheduler *scheduler.Scheduler
 	pause     *hold
-	key       func(kind, number int) scheduler.Key
 
-	mu   sync.Mutex
-	rate float64 // own nanoseconds per true one
-	// since is the true time of the last change; mono and wall are the readings then.
-	since, mono, wall int64
-	timers            map[*timer]struct{}
-	made              int // timers so far
+	mu         sync.Mutex
+	mono, wall cluster.LinearClock // with one rate
+	timers     map[*timer]struct{}
+	made       int // timers so far
 }
 
 var _ redlock.Clock = (*clock)(nil)
 
-func newClock(now func() int64, s *scheduler.Scheduler, pause *hold,
-	key func(kind, number int) scheduler.Key) *clock {
-	t := now()
-	return &clock{now: now, epoch: time.Now().Round(0).Add(-time.Duration(t)), scheduler: s, pause: pause, key: key,
-		rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
+func newClock(now func() int64, s *scheduler.Scheduler, pause *hold) *clock {
+	return &clock{now: now, epoch: time.Now().Round(0).Add(-time.Duration(now())), scheduler: s, pause: pause,
+		mono: cluster.TrueClock(), wall: cluster.TrueClock(), timers: map[*timer]struct{}{}}
 }
 
 // Now is the monotonic reading.
 func (c *clock) Now() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Duration(c.mono + c.passed())
+	return c.monotonic()
 }
+
+// monotonic is Now of a locked clock.
+func (c *clock) monotonic() time.Duration { return time.Duration(c.mono.At(c.now())) }
 
 // Wall is the wall clock's date. Unless a fault changes it, the servers' clocks have the same.
 func (c *clock) Wall() time.Time {
@@ -49,26 +48,15 @@ func (c *clock) Wall() time.Time {
 	return c.date()
 }
 
-func (c *clock) date() time.Time { return c.epoch.Add(time.Duration(c.wall + c.passed())) }
-
-// passed is this clock's time since the last change.
-func (c *clock) passed() int64 {
-	true := c.now() - c.since
-	if c.rate == 1 {
-		return true
-	}
-	return int64(float64(true) * c.rate)
-}
+func (c *clock) date() time.Time { return c.epoch.Add(time.Duration(c.wall.At(c.now()))) }
 
 // set makes the wall clock jump and changes the rate of both clocks.
 func (c *clock) set(s SetClock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	passed := c.passed()
-	c.since, c.mono, c.wall = c.now(), c.mono+passed, c.wall+passed+int64(s.Jump)
-	if s.Rate != 0 {
-		c.rate = s.Rate
-	}
+	now := c.now()
+	c.mono.Set(now, 0, s.Rate)
+	c.wall.Set(now, s.Jump, s.Rate)
 	for t := range c.timers {
 		t.arm()
 	}
@@ -88,10 +76,11 @@ func (c *clock) close() {
 func (c *clock) reading(wall bool) (int64, float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	read := c.mono
 	if wall {
-		return c.wall + c.passed(), c.rate
+		read = c.wall
 	}
-	return c.mono + c.passed(), c.rate
+	return read.At(c.now()), read.Rate()
 }
 
 // NewTimer fires after d on this clock, even if its rate changes: at a rate r that is d/r of true time.
@@ -101,9 +90,10 @@ func (c *clock) NewTimer(d time.Duration) redlock.Timer { return c.newTimer(d, n
 func (c *clock) newTimer(d time.Duration, late *hold) *timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), key: c.key(orderTimers, c.made),
-		fired: make(chan time.Time, 1)}
-	t.inner = c.scheduler.NewTimer(t.key, func() { c.pause.do(t.key, func() { late.do(t.key, t.fire) }) })
+	t := &timer{clock: c, due: c.monotonic() + d, number: c.made, fired: make(chan time.Time, 1)}
+	t.inner = c.scheduler.NewTimer(c.pause.key(orderTimers, t.number), func() {
+		c.pause.do(orderTimers, t.number, func() { late.do(orderTimers, t.number, t.fire) })
+	})
 	c.made++
 	c.timers[t] = struct{}{}
 	t.arm()
@@ -111,17 +101,17 @@ func (c *clock) newTimer(d time.Duration, late *hold) *timer {
 }
 
 type timer struct {
-	clock *clock
-	due   int64 // monotonic reading
-	key   scheduler.Key
-	fired chan time.Time
-	inner *scheduler.Timer
+	clock  *clock
+	due    time.Duration // monotonic reading
+	number int           // among the clock's timers
+	fired  chan time.Time
+	inner  *scheduler.Timer
 }
 
 // arm sets the inner timer; the clock is locked.
 func (t *timer) arm() {
 	c := t.clock
-	left := float64(t.due-c.mono-c.passed()) / c.rate
+	left := float64(t.due-c.monotonic()) / c.mono.Rate()
 	t.inner.Set(time.Duration(math.Ceil(left)))
 }
 
@@ -132,7 +122,7 @@ func (t *timer) fire() {
 	if _, pending := c.timers[t]; !pending {
 		return
 	}
-	if c.mono+c.passed() < t.due { // the rate changed, or the division was inexact
+	if c.monotonic() < t.due { // the rate changed, or the division was inexact
 		t.arm()
 		return
 	}

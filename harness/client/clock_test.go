@@ -15,7 +15,7 @@ import (
 func newTestClock(t *testing.T) *clock {
 	start, s := time.Now(), scheduler.New()
 	t.Cleanup(s.End)
-	return newClock(func() int64 { return int64(time.Since(start)) }, s, nil, Setup{}.key)
+	return newClock(func() int64 { return int64(time.Since(start)) }, s, nil)
 }
 
 // An unchanged clock shows true time, a jump moves only the wall clock, and a rate changes both.

@@ -249,7 +249,7 @@ func (c *Client) node(addr string, server int, options locks.Options) *redis.Cli
 
 // open makes a Redis client. In virtual time it has a gate, which replaces its timers according to its options.
 func (c *Client) open(options *redis.Options, server, spare int) *redis.Client {
-	if !c.virtual {
+	if !c.scheduler.Virtual() {
 		return redis.NewClient(options)
 	}
 	g := &gate{

@@ -14,6 +14,7 @@ import (
 // A nil hold is always off, for a client with its own process.
 type hold struct {
 	scheduler *scheduler.Scheduler
+	client    int // index among the run's clients
 
 	mu      sync.Mutex
 	on      bool
@@ -22,12 +23,28 @@ type hold struct {
 
 // step is delayed until the end of a hold.
 type step struct {
-	key scheduler.Key
-	do  func()
-	due time.Time
+	kind, number int
+	do           func()
+	due          time.Time
 }
 
-func newHold(s *scheduler.Scheduler) *hold { return &hold{scheduler: s} }
+// The kinds of a client's steps, in their order at one instant, also when it resumes: a resumed process reads received
+// data before its timers fire.
+const (
+	orderThreads = iota
+	orderControl
+	orderConnections
+	orderTimers
+)
+
+// key is a step's place among all events of an instant; number distinguishes steps of one kind.
+func (h *hold) key(kind, number int) scheduler.Key {
+	k := scheduler.Key{Class: scheduler.Client, B: kind, C: number}
+	if h != nil { // otherwise the client has its own scheduler
+		k.A = h.client
+	}
+	return k
+}
 
 // begin starts the hold: running goroutines stop at their next step.
 func (h *hold) begin() {
@@ -45,49 +62,35 @@ func (h *hold) end() (held []step) {
 	defer h.mu.Unlock()
 	held, h.on, h.waiting = h.waiting, false, nil
 	for _, s := range held {
-		h.scheduler.After(0, s.key, func() { h.do(s.key, s.do) })
+		h.scheduler.After(0, h.key(s.kind, s.number), func() { h.do(s.kind, s.number, s.do) })
 	}
 	return held
 }
 
 // do calls do now, or when the hold ends. It does not wait.
-func (h *hold) do(key scheduler.Key, do func()) {
-	if h == nil || !h.keep(key, do) {
+func (h *hold) do(kind, number int, do func()) {
+	if h == nil || !h.keep(kind, number, do) {
 		do()
 	}
 }
 
 // wait returns once the hold is off.
-func (h *hold) wait(key scheduler.Key) {
+func (h *hold) wait(kind, number int) {
 	if h == nil {
 		return
 	}
 	over := make(chan struct{})
-	if h.keep(key, func() { close(over) }) {
+	if h.keep(kind, number, func() { close(over) }) {
 		<-over
 	}
 }
 
 // keep delays a step until the end of the hold, if it is on.
-func (h *hold) keep(key scheduler.Key, do func()) bool {
+func (h *hold) keep(kind, number int, do func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.on {
-		h.waiting = append(h.waiting, step{key, do, time.Now()})
+		h.waiting = append(h.waiting, step{kind, number, do, time.Now()})
 	}
 	return h.on
-}
-
-// The order of a client's steps at one instant, also when it resumes: a resumed process reads received data before its
-// timers fire.
-const (
-	orderThreads = iota
-	orderControl
-	orderConnections
-	orderTimers
-)
-
-// key orders a client's step among all events of an instant; number distinguishes steps of one kind.
-func (s Setup) key(kind, number int) scheduler.Key {
-	return scheduler.Key{Class: scheduler.Client, A: s.Index, B: kind, C: number}
 }

@@ -18,13 +18,13 @@ func TestPause_HeldSteps_ResumeInOrder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			events := scheduler.New()
 			defer events.End()
-			p := newHold(events)
+			p := &hold{scheduler: events}
 			p.begin()
 			var mu sync.Mutex
 			var done []int
 			for _, i := range []int{2, 0, 3, 1} {
 				go func() {
-					p.wait(Setup{}.key(orderConnections, i))
+					p.wait(orderConnections, i)
 					mu.Lock()
 					defer mu.Unlock()
 					done = append(done, i)
@@ -109,8 +109,8 @@ func TestFeed_ProbeFired(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.do(Command{Do: DoStarve})
-		c.late.end()
-		c.probe = c.clock.newTimer(0, nil)
+		c.lockClock.late.end()
+		c.lockClock.probe = c.clock.newTimer(0, nil)
 		time.Sleep(time.Second)
 		require.Zero(t, c.do(Command{Do: DoFeed}).Starved.Probe)
 	})

@@ -11,8 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // quiet suppresses go-redis's log of unreachable nodes: here they are part of the experiment, and in the history.
@@ -46,7 +44,6 @@ func (e *dialError) Error() string { return e.err.Error() }
 type network struct {
 	dialer   func(ctx context.Context, network, addr string) (net.Conn, error)
 	pause    *hold
-	key      func(kind, number int) scheduler.Key
 	password string // the servers'
 
 	ctx     context.Context // ends with the network
@@ -58,12 +55,9 @@ type network struct {
 	ended bool
 }
 
-func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pause *hold, password string,
-	key func(kind, number int) scheduler.Key) *network {
-	if dialer == nil {
-		dialer = (&net.Dialer{}).DialContext
-	}
-	n := &network{dialer: dialer, pause: pause, key: key, password: password, conns: map[*pausedConn]struct{}{}}
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pause *hold,
+	password string) *network {
+	n := &network{dialer: dialer, pause: pause, password: password, conns: map[*pausedConn]struct{}{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
@@ -126,19 +120,18 @@ func (n *network) dial(ctx context.Context, network, addr string, server int) (n
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.ctx, cancel)()
-	key := n.key(orderConnections, server)
-	n.pause.wait(key)
+	n.pause.wait(orderConnections, server)
 	conn, err := n.dialer(ctx, network, addr)
 	if err != nil {
-		n.pause.wait(key)
+		n.pause.wait(orderConnections, server)
 		return nil, &dialError{fmt.Errorf("dial %s: %w", addr, err)}
 	}
 	if n.pause == nil {
 		// SIGSTOP pauses a whole process; go-redis needs the socket itself, to check its state.
 		return conn, nil
 	}
-	n.pause.wait(key)
-	return n.keep(&pausedConn{Conn: conn, network: n, key: key})
+	n.pause.wait(orderConnections, server)
+	return n.keep(&pausedConn{Conn: conn, network: n, server: server})
 }
 
 func (n *network) keep(c *pausedConn) (net.Conn, error) {
@@ -167,19 +160,19 @@ func (n *network) end() {
 type pausedConn struct {
 	net.Conn
 	network *network
-	key     scheduler.Key
+	server  int
 }
 
 func (c *pausedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.network.pause.wait(c.key)
+	c.network.pause.wait(orderConnections, c.server)
 	return n, err
 }
 
 func (c *pausedConn) Write(b []byte) (int, error) {
-	c.network.pause.wait(c.key)
+	c.network.pause.wait(orderConnections, c.server)
 	n, err := c.Conn.Write(b)
-	c.network.pause.wait(c.key)
+	c.network.pause.wait(orderConnections, c.server)
 	return n, err
 }
 

@@ -21,7 +21,7 @@ func TestNode_ComesBack_IsUsedAtOnce(t *testing.T) {
 			return nil, errors.New("no route to host")
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}, nil, "", Setup{}.key)
+	}, nil, "")
 	defer n.end()
 	c := redis.NewClient(n.options(time.Second, 0, nil, server.Addr()).Simple())
 	defer c.Close()

@@ -106,11 +106,11 @@ func (c *Client) end(e history.Event, outcome history.Type, reason string, err e
 }
 
 // text is an error's text, the same in each run with this seed.
-func (c *Client) text(err error) string { return c.hosts.Plain(err.Error(), c.setup.Nodes) }
+func (c *Client) text(err error) string { return c.own.hosts.Plain(err.Error(), c.setup.Nodes) }
 
 // believe records a success with the lease's validity.
 func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
-	e.Type, e.Wall = history.TypeOK, c.wall
+	e.Type, e.Wall = history.TypeOK, believesWall(c.setup.Options)
 	c.measure(e, func(e *history.Event) { e.Validity = max(0, int64(lease.Validity())) })
 	return history.TypeOK
 }

@@ -29,16 +29,17 @@ type ownClients struct {
 	dialled   atomic.Bool     // the lock has tried to connect
 
 	mu   sync.Mutex
+	made []*redis.Client
 	sent map[string]map[string]sentAt // by key of a LastSent call, and by word that ends in it
 }
 
 // lockNetwork is a lock's network of the servers at these addresses.
 func (c *Client) lockNetwork(addresses []string) locks.Network {
 	o := &ownClients{client: c, addresses: addresses, sent: map[string]map[string]sentAt{}}
-	if c.virtual && len(addresses) > 0 {
+	if c.scheduler.Virtual() && len(addresses) > 0 {
 		o.hosts = overlay.NewClient(c.setup.Name, len(addresses), o.connect)
-		c.hosts = o.hosts
 	}
+	c.own = o
 	network := locks.Network{Dial: o.dial, Redis: o.redis, LastSent: o.lastSent, Context: c.ctx, Dialled: o.dialled.Load}
 	for i := range addresses {
 		network.Servers = append(network.Servers, locks.Server{Addr: o.address(i), Password: c.setup.Password})
@@ -93,10 +94,24 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 		settings.MaxRetries = -1
 	}
 	made := o.client.open(settings, server, 0)
-	o.client.mu.Lock()
-	defer o.client.mu.Unlock()
-	o.client.made = append(o.client.made, made)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.made = append(o.made, made)
 	return made
+}
+
+// close closes the clients that the lock has not closed.
+func (o *ownClients) close() error {
+	o.mu.Lock()
+	made := o.made
+	o.mu.Unlock()
+	var errs []error
+	for _, r := range made {
+		if err := r.Close(); !errors.Is(err, redis.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // sentAt are the last send times of commands that may acquire a key, and of others that change it: a holder may then

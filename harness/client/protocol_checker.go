@@ -132,6 +132,10 @@ func (c *ProtocolChecker) checkHello(lock *locks.Abilities) error {
 		len(lock.Name) > maxNameLength {
 		return fmt.Errorf(`"name" must have at most %d printable bytes`, maxNameLength)
 	}
+	if lock.Servers != 0 || lock.Renews || len(lock.Notices) > 0 {
+		return errors.New(`"servers", "renews" and "notices" are not for a hello: run --nodes sets the number of servers, ` +
+			`and renewals are observed`)
+	}
 	for _, name := range lock.Keys {
 		if strings.Count(name, locks.KeyPlaceholder) != 1 {
 			return fmt.Errorf(`"keys": each name must contain %s once, for the caller's key, as in "lock:%[1]s"`,

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 )
 
@@ -13,7 +12,6 @@ type recorder struct {
 	process string
 	now     func() int64
 	pause   *hold
-	key     scheduler.Key // its order when it resumes after a pause
 	emit    func(Message)
 
 	mu       sync.Mutex
@@ -44,7 +42,7 @@ func (r *recorder) silent() bool {
 
 // send sends a message without an event.
 func (r *recorder) send(m Message) {
-	r.pause.wait(r.key)
+	r.pause.wait(orderThreads, 0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.silenced {
@@ -64,7 +62,7 @@ const maxReadingGap = 100 * time.Microsecond
 // measure sends an event with a value that read fills in at Time. A process that is suspended between the two would
 // report an old value, so it repeats until the gap is short, at most a hundred times.
 func (r *recorder) measure(e history.Event, read func(*history.Event)) {
-	r.pause.wait(r.key)
+	r.pause.wait(orderThreads, 0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.silenced {

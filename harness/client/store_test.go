@@ -10,15 +10,6 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// late makes a hold the lock past its deadline, while b acquires, reads and writes; then a continues.
-func late(w *world, change func(*Setup)) (a, b *subject) {
-	a, b = w.client(change), w.client(change)
-	a.must(history.TypeOK, DoAcquire, DoRead)
-	time.Sleep(2 * ttl)
-	b.must(history.TypeOK, DoAcquire, DoRead, DoWrite)
-	return a, b
-}
-
 // After a read with a token, writes with older tokens are rejected. If reads send no token, they are accepted until a
 // newer one has written.
 func TestFencedStore_ReadClaimsItsToken(t *testing.T) {
@@ -46,7 +37,10 @@ func TestFencedStore_ReadClaimsItsToken(t *testing.T) {
 
 func TestCheck_Fails_WritesFailWithoutTheStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		a, _ := late(w, nil)
+		a, b := w.client(nil), w.client(nil)
+		a.must(history.TypeOK, DoAcquire, DoRead)
+		time.Sleep(2 * ttl)
+		b.must(history.TypeOK, DoAcquire, DoRead, DoWrite)
 		a.must(history.TypeFail, DoCheck)
 		require.Equal(t, history.ReasonExpired, a.last().Reason)
 		sets := w.sites["store"].count("SET")

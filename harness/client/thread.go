@@ -56,7 +56,7 @@ func (t *thread) run() {
 	for t.ctx.Err() == nil {
 		select {
 		case task := <-t.work:
-			t.pause.wait(t.setup.key(t.order, 0))
+			t.pause.wait(t.order, 0)
 			t.send(t.do(*task))
 		case <-t.ctx.Done():
 		}
@@ -93,7 +93,7 @@ func (t *thread) within(limit time.Duration, operation func(context.Context)) {
 		operation(ctx)
 		return
 	}
-	bounded, end := t.scheduler.WithTimeout(ctx, t.setup.key(orderThreads, 0), limit)
+	bounded, end := t.scheduler.WithTimeout(ctx, t.pause.key(orderThreads, 0), limit)
 	defer end()
 	operation(bounded)
 }

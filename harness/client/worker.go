@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"runtime"
 	"sync"
 
 	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/input"
 )
@@ -56,7 +58,9 @@ func (w *workerProcess) serve() error {
 		return fmt.Errorf("workers need Linux, and this is %s: run the scenario --on virtual", runtime.GOOS)
 	}
 	clock := realtime.Since(setup.Epoch)
-	c, err := New(setup, Env{Now: clock.Now}, w.write)
+	timers := scheduler.RealTime()
+	defer timers.End()
+	c, err := New(setup, Env{Dial: new(net.Dialer).DialContext, Now: clock.Now, Scheduler: timers}, w.write)
 	if err != nil {
 		return err
 	}

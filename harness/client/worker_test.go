@@ -94,13 +94,13 @@ func (s *session) end() {
 	require.NoError(s.t, <-s.ended)
 }
 
-// until reads messages up to the end of a command, or all.
+// until reads messages up to the end of a command; 0: all.
 func (s *session) until(serial int) (messages []Message) {
 	for s.out.Scan() {
 		var m Message
 		require.NoError(s.t, json.Unmarshal(s.out.Bytes(), &m), "one object a line")
 		messages = append(messages, m)
-		if m.Done == serial {
+		if serial != 0 && m.Done == serial {
 			break
 		}
 	}
