@@ -16,7 +16,7 @@ var _ = declare(Property{
 	Place:   6,
 	Timed:   true,
 	Brief:   func(_ Violation, length string) string { return "cancelled but did not return: " + length },
-	judge:   func(a *analysis, _ oracles) (Result, error) { return (&cancellation{a}).judge(), nil },
+	judge:   func(r *record) (Result, error) { return (&cancellation{r}).judge(), nil },
 })
 
 // cancellation: after its caller cancels, an acquire, extension or release returns within Bounds.Cancel, whatever its
@@ -25,22 +25,15 @@ var _ = declare(Property{
 //
 // A cancel counts only during an operation. It shows nothing if the operation has not returned by the end of the
 // history and the bound has not passed.
-type cancellation struct{ *analysis }
-
-// cancel is a caller's cancellation of its client's current operation.
-type cancel struct {
-	client string
-	time   int64
-	event  int32
-}
+type cancellation struct{ *record }
 
 func (c *cancellation) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{"cancelled": 0}
 	bound := c.header.Bounds.Cancel
-	byClient := map[string][]cancel{}
+	byClient := map[string][]moment{}
 	for _, by := range c.cancels {
-		byClient[by.client] = append(byClient[by.client], by)
+		byClient[by.process] = append(byClient[by.process], by)
 	}
 	for _, o := range c.operations.kept {
 		by, cancelled := firstOf(byClient[o.process], o)
@@ -69,16 +62,16 @@ func (c *cancellation) judge() Result {
 }
 
 // firstOf returns the first of a client's cancels that came during one of its operations.
-func firstOf(cancels []cancel, o *operation) (cancel, bool) {
-	i := sort.Search(len(cancels), func(i int) bool { return cancels[i].event > o.call })
+func firstOf(cancels []moment, o *operation) (moment, bool) {
+	i := sort.Search(len(cancels), func(i int) bool { return cancels[i].event > int(o.call) })
 	if i == len(cancels) {
-		return cancel{}, false
+		return moment{}, false
 	}
 	by := cancels[i]
-	return by, by.event < o.end || o.outcome == underWay
+	return by, by.event < int(o.end) || o.outcome == underWay
 }
 
-func (c *cancellation) violation(o *operation, by cancel, after span) Violation {
+func (c *cancellation) violation(o *operation, by moment, after span) Violation {
 	ending := fmt.Sprintf("the %s returned at %s", o.op, formatTime(o.done))
 	if o.outcome == underWay {
 		ending = fmt.Sprintf("the %s had not returned at %s", o.op, formatTime(o.done))

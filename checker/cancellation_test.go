@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"example.org/lockproof/harness/history"
 )
@@ -81,43 +80,4 @@ func TestCancellation(t *testing.T) {
 			require.Greater(t, v.Until-v.From, 500*ms)
 		})
 	}
-}
-
-// A return within the bound of the client's running time holds, a later one is violated. Faults on nodes and links
-// change nothing.
-func TestCancellation_OnlyAClientStopExcusesALateReturn(t *testing.T) {
-	outcomes := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawLockRun(t)
-		s.header.Bounds.Cancel = 500 * ms
-		client := s.clients[0]
-		asked := s.now + 10
-		given := asked + rapid.Int64Range(1, 400).Draw(t, "given up after")
-		took := rapid.Int64Range(0, 1000).Draw(t, "returned after")
-		outcome := rapid.SampledFrom([]history.Type{history.TypeFail, history.TypeInfo, ""}).Draw(t, "outcome")
-		s.attempt(client, asked, given+took, outcome)
-		s.cancel(given, client)
-		end := given + took
-		s.sick(t, rapid.IntRange(0, 5).Draw(t, "sick nodes"), 0, end)
-		late := took > 500
-		verdict := cancellationOf(t, s.end(end))
-		outcomes[verdict]++
-		switch {
-		case late:
-			require.Equal(t, history.Violated, verdict)
-		case outcome == "" || took == 0:
-			require.NotEqual(t, history.Violated, verdict)
-		default:
-			require.Equal(t, history.Holds, verdict)
-		}
-		s.lasting(given, end+1, "pause", client)
-		require.NotEqual(t, history.Violated, cancellationOf(t, s.end(end+1)))
-	})
-	requireOutcomes(t, outcomes, history.Violated, history.Holds, history.Inconclusive)
-}
-
-func cancellationOf(t *rapid.T, events []history.Event) string {
-	verdict, err := check(events)
-	require.NoError(t, err)
-	return verdict.Of(Cancellation).Verdict
 }

@@ -11,13 +11,11 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// oracles are the second oracles. Tests replace them to provoke a disagreement.
+// oracles are the second oracles.
 type oracles struct {
 	mutex    func([]lease) porcupine.CheckResult
 	register func([]access) porcupine.CheckResult
 }
-
-var secondOracles = oracles{mutex: ownedMutexOracle, register: derivedRegisterOracle}
 
 // Judge reads and judges a history, as [History.Verdict] does.
 func Judge(source Source) (Verdict, error) {
@@ -29,23 +27,23 @@ func Judge(source Source) (Verdict, error) {
 }
 
 // verdict judges all properties in parallel, and takes back what the run cannot prove.
-func (a *analysis) verdict(second oracles) (Verdict, error) {
+func (r *record) verdict() (Verdict, error) {
 	results := make([]Result, len(properties))
 	errs := make([]error, len(properties))
 	var wg sync.WaitGroup
 	for i, p := range properties {
-		wg.Go(func() { results[i], errs[i] = p.judge(a, second) })
+		wg.Go(func() { results[i], errs[i] = p.judge(r) })
 	}
 	wg.Wait()
 	if err := cmp.Or(errs...); err != nil {
 		return Verdict{}, err
 	}
-	(&staging{a}).judge(results)
+	(&needsAllNodes{r}).judge(results)
 	for i := range results {
-		vacuity{a}.judge(&results[i])
-		runHealth{a}.judge(&results[i])
+		vacuity{r}.judge(&results[i])
+		runHealth{r}.judge(&results[i])
 	}
-	return Verdict{Header: a.header, Results: results, Traffic: a.traffic}, nil
+	return Verdict{Header: r.header, Results: results, Traffic: r.traffic}, nil
 }
 
 // OracleDisagreement reports that the two oracles of a property judge one key differently. One of them is wrong, so
@@ -100,4 +98,16 @@ func newResult(property string, violations []Violation, measured map[string]int6
 func (r *Result) Undecide(cause Cause, format string, args ...any) {
 	r.Verdict, r.Cause = history.Inconclusive, cause
 	r.Reason = string(cause) + ": " + fmt.Sprintf(format, args...)
+}
+
+// EventError reports an event that contradicts others, or that cannot be judged.
+type EventError struct {
+	Event int // its place in the order of [history.Read], from 0
+	What  string
+}
+
+func (e *EventError) Error() string { return fmt.Sprintf("event %d: %s", e.Event, e.What) }
+
+func eventError[N int | int32](event N, format string, args ...any) error {
+	return &EventError{int(event), fmt.Sprintf(format, args...)}
 }

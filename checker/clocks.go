@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -93,7 +92,7 @@ func newClocks() clocks { return clocks{monotonic: map[string]clock{}, wall: map
 // read adds a clock event of a process.
 func (c clocks) read(h history.Header, process string, i int, e *history.Event) error {
 	if e.Clock == nil || !(e.Clock.Rate > 0) || math.IsInf(e.Clock.Rate, 0) {
-		return fmt.Errorf("event %d: %s's clock event needs a clock with a rate above 0", i, e.Process)
+		return eventError(i, "%s's clock event needs a clock with a rate above 0", e.Process)
 	}
 	kind := c.monotonic
 	if e.Clock.Wall || slices.Contains(h.Nodes, e.Process) {
@@ -123,4 +122,9 @@ func (c clocks) timerFactor(client string, during span) float64 {
 		}
 	}
 	return factor
+}
+
+// scaledBound scales a bound by a client's clocks if these run at a wrong rate.
+func (r *record) scaledBound(bound int64, client string, during span) int64 {
+	return int64(float64(bound) * r.clocks.timerFactor(client, during))
 }

@@ -9,15 +9,15 @@ func (k *keyed) claims(onNodes bool) claims {
 	add := func(client string, s span) { all[client] = append(all[client], s) }
 	for _, o := range k.acquires {
 		if !o.refused { // the lock refused its settings and contacted no node
-			add(o.process, span{o.invoked, o.done})
+			add(o.process, o.span())
 		}
 	}
 	for _, l := range k.leases {
-		add(l.client, span{l.from, l.until})
+		add(l.client, l.span)
 	}
 	for _, h := range k.ownerships {
 		if onNodes && h.owner != "" {
-			add(h.owner, span{h.from, h.until})
+			add(h.owner, h.span)
 		}
 	}
 	for client, spans := range all {

@@ -17,7 +17,7 @@ var _ = declare(Property{
 	Place:   4,
 	Timed:   true,
 	Brief:   func(_ Violation, length string) string { return "waited without a grant: " + length },
-	judge:   func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
+	judge:   func(r *record) (Result, error) { return (&deadlockFreedom{r}).judge(), nil },
 })
 
 // deadlockFreedom: once faults are healed and holders gone, a waiting client gets the lock within Bounds.Free
@@ -32,7 +32,7 @@ var _ = declare(Property{
 // A remaining interval longer than the bound, by the client's clocks, is a violation: the lock was free while the
 // client waited. A shorter one shows nothing. If the owners of the keys are unknown, only waits that no key can excuse
 // are violations ([deadlockFreedom.provenWaits]).
-type deadlockFreedom struct{ *analysis }
+type deadlockFreedom struct{ *record }
 
 func (d *deadlockFreedom) judge() Result {
 	var violations []Violation
@@ -79,8 +79,8 @@ func (d *deadlockFreedom) provenWaits(k *keyed) []Violation {
 	return d.lateWaits(k, k.byClient(func(client string) []span {
 		spans := slices.Clone(k.excused[client])
 		for _, c := range d.changes {
-			if c.client != client {
-				until := d.clocks.wall[c.node].timeAfter(d.ownTTL(c.client), c.time, c.event)
+			if c.process != client {
+				until := d.clocks.wall[c.node].timeAfter(d.ownTTL(c.process), c.time, c.event)
 				spans = append(spans, span{c.time, max(c.time, until)})
 			}
 		}
@@ -151,20 +151,14 @@ func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int6
 	return last
 }
 
-// holdPeriod is the time from one grant to the end of its last extension, late extensions included. A new grant begins
-// a new period: its client competed with all others for it.
-type holdPeriod struct {
-	span
-	first lease
-}
-
-func (k *keyed) holdPeriods() []holdPeriod {
-	var all []holdPeriod
+// holdPeriods returns the leases with all their extensions, late ones included: each lasts from its grant to the end of
+// its last extension. A new grant begins a new period: its client competed with all others for it.
+func (k *keyed) holdPeriods() (all []lease) {
 	for _, l := range k.leases { // ordered by from
-		if n := len(all) - 1; n >= 0 && all[n].first.grant == l.grant {
+		if n := len(all) - 1; n >= 0 && all[n].grant == l.grant {
 			all[n].until = max(all[n].until, l.until)
 		} else {
-			all = append(all, holdPeriod{span{l.from, l.until}, l})
+			all = append(all, l)
 		}
 	}
 	return all
@@ -173,7 +167,7 @@ func (k *keyed) holdPeriods() []holdPeriod {
 // requireLaterTest makes a "holds" vacuous if a client waited longer than the bound without a grant, and no later grant
 // tests the property. Whatever excuses the wait, and whatever other clients were granted meanwhile, it is unknown
 // whether this client would ever get the lock.
-func (a *analysis) requireLaterTest(result *Result, k *keyed, bound, tested int64) {
+func (r *record) requireLaterTest(result *Result, k *keyed, bound, tested int64) {
 	for _, w := range k.waits {
 		if w.last().leased || w.until <= tested || result.Verdict != history.Holds {
 			continue
@@ -199,33 +193,32 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed) []Violation {
 		return nil
 	}
 	var found []Violation
-	for _, t := range k.holdPeriods() {
-		bound := d.holdBound(t.first.client)
-		if t.length() <= bound {
+	for _, l := range k.holdPeriods() {
+		bound := d.holdBound(l.client)
+		if l.length() <= bound {
 			continue
 		}
 		for _, w := range k.waits {
-			if w.client == t.first.client || !w.overlaps(t.span) {
+			if w.client == l.client || !w.overlaps(l.span) {
 				continue
 			}
-			if both := longest(w.within(t.span)); total(both.without(k.excused[w.client])) > bound {
-				found = append(found, d.holdViolation(t, w.client, both))
+			if both := longest(w.within(l.span)); total(both.without(k.excused[w.client])) > bound {
+				found = append(found, d.holdViolation(l, w.client, both))
 			}
 		}
 	}
 	return found
 }
 
-func (d *deadlockFreedom) holdViolation(t holdPeriod, waiter string, both span) Violation {
-	l := t.first.result()
-	l.Until = t.until
+func (d *deadlockFreedom) holdViolation(held lease, waiter string, both span) Violation {
+	l := held.result()
 	return Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s held it, from %s to %s",
-			waiter, formatDuration(both.length()), formatDuration(d.holdBound(t.first.client)), l.Key, l.Client,
+			waiter, formatDuration(both.length()), formatDuration(d.holdBound(l.Client)), l.Key, l.Client,
 			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
-		facts:  func() []Fact { return d.holdFacts(t, both) },
+		facts:  func() []Fact { return d.holdFacts(held, both) },
 	}
 }
 
@@ -252,7 +245,7 @@ func (k *keyed) takenOver() bool {
 	}
 	return slices.ContainsFunc(k.ownerships, func(h *keyOwnership) bool {
 		next := taken[h.ender]
-		return h.expires == never && h.ended == TenureRemoved && next != nil && next.owner != h.owner &&
+		return h.expires == never && h.ended == OwnershipRemoved && next != nil && next.owner != h.owner &&
 			slices.ContainsFunc(k.acquires, func(o *operation) bool {
 				return o.leased && o.process == next.owner && o.invoked <= next.from && next.from <= o.done
 			})

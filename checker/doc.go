@@ -3,8 +3,8 @@
 //
 // A history passes these stages:
 //   - a reader makes a record of operations, leases, faults and clocks; the timeline adds the owners of keys on nodes;
-//   - an analysis adds to the record what several properties need;
+//   - the record is completed with what several properties need;
 //   - each property's judge finds the violations; where a property has a second oracle, the two must agree;
 //   - facts explain each violation: overlaps, losses, waits, leftover keys, writes;
-//   - staging, vacuity and run health make a verdict inconclusive if the run cannot prove it.
+//   - needsAllNodes, vacuity and run health make a verdict inconclusive if the run cannot prove it.
 package checker

@@ -30,7 +30,7 @@ type nodeFact struct {
 }
 
 func (f fault) fact() nodeFact {
-	what := "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind)
+	what := "%s " + cmp.Or(f.Past, "suffered "+f.Kind)
 	if f.link.From != "" {
 		what = "link " + what
 	}
@@ -112,16 +112,16 @@ func (r *record) overlapFacts(o overlap) []Fact {
 func (r *record) endFact(o overlap, h *keyOwnership, node string) nodeFact {
 	owner := o.first.client
 	ended := map[string]string{
-		TenureForgotten: "was lost when %s went down",
-		TenureFlushed:   "was flushed on %s", TenureEvicted: "was evicted on %s",
-		TenureResynced: "was lost on %s when it loaded its master's data",
-		TenureVanished: "disappeared from %s; the history does not show why",
-		TenureOpen:     "was still on %s when another SET replaced it",
-		TenureDeleted:  "was deleted on %s by " + owner + "'s own command",
-		TenureMoved:    "left %s when its slot moved",
-		TenureRemoved:  "was deleted on %s by a command of " + h.by,
+		OwnershipForgotten: "was lost when %s went down",
+		OwnershipFlushed:   "was flushed on %s", OwnershipEvicted: "was evicted on %s",
+		OwnershipResynced: "was lost on %s when it loaded its master's data",
+		OwnershipVanished: "disappeared from %s; the history does not show why",
+		OwnershipOpen:     "was still on %s when another SET replaced it",
+		OwnershipDeleted:  "was deleted on %s by " + owner + "'s own command",
+		OwnershipMoved:    "left %s when its slot moved",
+		OwnershipRemoved:  "was deleted on %s by a command of " + h.by,
 	}[h.ended]
-	if h.ended == TenureExpired {
+	if h.ended == OwnershipExpired {
 		ended = fmt.Sprintf("expired on %%s, but %s %s", owner, reliance(o.first))
 		if wall := r.clocks.wall[h.node]; len(wall) > 0 {
 			ended = "expired by the changed clock of %s"
@@ -137,9 +137,9 @@ func (r *record) endFact(o overlap, h *keyOwnership, node string) nodeFact {
 // foreignExtensions list the extensions of a key by other clients than its owner, up to a time.
 func (r *record) foreignExtensions(h *keyOwnership, by int64) (all []nodeFact) {
 	for _, x := range r.prolonged[h] {
-		if h.owner != "" && x.client != h.owner && x.time <= by {
+		if h.owner != "" && x.process != h.owner && x.time <= by {
 			all = append(all, nodeFact{int32(x.event), x.time,
-				fmt.Sprintf("a command of %s extended %s's key on %%s", x.client, h.owner), h.node})
+				fmt.Sprintf("a command of %s extended %s's key on %%s", x.process, h.owner), h.node})
 		}
 	}
 	return all
@@ -159,7 +159,7 @@ func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (node
 func (r *record) slowReply(l lease, by int64) (nodeFact, bool) {
 	grant, first := r.basis(l, by), by
 	for _, h := range r.owned(l, by) {
-		if h.ended == TenureExpired {
+		if h.ended == OwnershipExpired {
 			first = min(first, h.until)
 		}
 	}
@@ -220,7 +220,7 @@ func reliance(l lease) string {
 func (r *record) stops(client string, during span) []nodeFact {
 	var all []nodeFact
 	for _, f := range r.faults {
-		if f.target == client && (f.class.StopsClient() || f.class == history.ClientStarved) && f.overlaps(during) {
+		if f.target == client && (f.Class.StopsClient() || f.Class == history.ClientStarved) && f.overlaps(during) {
 			all = append(all, f.fact())
 		}
 	}
@@ -257,8 +257,8 @@ func (r *record) waitFacts(client, key string, free span) []Fact {
 		all = append(all, nodeFact{h.set, h.from, fmt.Sprintf("%s key was on %%s %s", whose, lasted), h.node})
 	}
 	for _, f := range r.faults {
-		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
-			f.class.DisturbsLink() && f.overlaps(free) && f.link.From == client {
+		if (f.Class.StopsNode() || f.Class == history.NodeClock) && f.overlaps(free) ||
+			f.Class.DisturbsLink() && f.overlaps(free) && f.link.From == client {
 			all = append(all, f.fact())
 		}
 	}
@@ -266,8 +266,8 @@ func (r *record) waitFacts(client, key string, free span) []Fact {
 }
 
 // holdFacts name the extension that kept a lease beyond its bound.
-func (r *record) holdFacts(t holdPeriod, both span) []Fact {
-	by := r.basis(t.first, both.from+r.header.Bounds.Tenure)
+func (r *record) holdFacts(l lease, both span) []Fact {
+	by := r.basis(l, both.from+r.header.Bounds.Tenure)
 	return mergeFacts([]nodeFact{{by.end, by.done,
 		fmt.Sprintf("%s extended its lease again at %s", by.process, formatTime(by.done)), by.process}})
 }
@@ -289,7 +289,7 @@ func (r *record) tokenFacts(before, o *operation) []Fact {
 		{o.end, o.done, fmt.Sprintf("%%s was granted token %d", o.fence), o.process},
 	}
 	for _, f := range r.faults {
-		if (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= before.invoked && f.from <= o.done {
+		if (f.Class == history.NodeDown || f.Class == history.NodeForgets) && f.from >= before.invoked && f.from <= o.done {
 			all = append(all, f.fact())
 		}
 	}

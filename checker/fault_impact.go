@@ -26,13 +26,21 @@ type faultImpact struct {
 	lastEnd  int64             // end of the last operation: later events are cleanup
 }
 
-func newFaultImpact(r *record, keysUnknown bool) *faultImpact {
+// findImpacts marks the faults that affected nothing.
+func (r *record) findImpacts() {
+	e := newFaultImpact(r)
+	for i, f := range r.faults {
+		r.faults[i].noEffect = e.hadNoEffect(f)
+	}
+}
+
+func newFaultImpact(r *record) *faultImpact {
 	e := &faultImpact{record: r, active: map[string][]span{}, requests: map[string][]span{}, keys: map[string][]span{}}
 	if !slices.ContainsFunc(r.faults, fault.impactUnknown) {
 		return e
 	}
 	for _, o := range r.operations.kept {
-		e.active[o.process] = append(e.active[o.process], span{o.invoked, o.done})
+		e.active[o.process] = append(e.active[o.process], o.span())
 		if e.lastEnd = max(e.lastEnd, o.invoked); o.outcome != underWay || !o.acquiresNothing() {
 			e.lastEnd = max(e.lastEnd, o.done)
 		}
@@ -40,23 +48,23 @@ func newFaultImpact(r *record, keysUnknown bool) *faultImpact {
 			continue
 		}
 		if !o.accessesStore() {
-			e.requests[o.process] = append(e.requests[o.process], span{o.invoked, o.done})
+			e.requests[o.process] = append(e.requests[o.process], o.span())
 		}
 	}
 	for _, k := range r.keys {
 		for _, l := range k.leases {
-			e.active[l.client] = append(e.active[l.client], span{l.from, l.until})
-			e.requests[l.client] = append(e.requests[l.client], span{l.from, l.until})
-			if keysUnknown {
+			e.active[l.client] = append(e.active[l.client], l.span)
+			e.requests[l.client] = append(e.requests[l.client], l.span)
+			if r.keysUnknown != "" {
 				for _, node := range r.usedBy(l.client, k) {
-					e.keys[node] = append(e.keys[node], span{l.from, l.until})
+					e.keys[node] = append(e.keys[node], l.span)
 				}
 			}
 		}
 	}
 	for _, h := range r.ownerships {
-		if !keysUnknown && h.from <= e.lastEnd { // a later key waited on a cut link until that was healed
-			e.keys[h.node] = append(e.keys[h.node], span{h.from, h.until})
+		if r.keysUnknown == "" && h.from <= e.lastEnd { // a later key waited on a cut link until that was healed
+			e.keys[h.node] = append(e.keys[h.node], h.span)
 		}
 	}
 	for _, all := range []map[string][]span{e.active, e.requests, e.keys} {
@@ -72,7 +80,7 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 	if f.hitNothing() {
 		return true
 	}
-	switch f.class {
+	switch f.Class {
 	case history.ClientPaused, history.ClientKilled:
 		return !f.possible().touches(e.active[f.target])
 	case history.ClientClock:
@@ -126,19 +134,21 @@ func (e *faultImpact) clockErrorSpans(f fault) (spans []span) {
 }
 
 // affectedKey reports whether a lock's key was on the node during the fault. It is true if the history shows no keys,
-// and for servers that are not nodes, such as replicas.
+// and for replicas. Nobody uses a server that the header does not name.
 func (e *faultImpact) affectedKey(f fault, during []span) bool {
-	if len(e.keys) == 0 || !slices.Contains(e.header.Nodes, f.target) {
-		return true
+	if !slices.Contains(e.header.Nodes, f.target) {
+		return e.isReplica(f.target)
 	}
-	return intersectAny(during, e.keys[f.target])
+	return len(e.keys) == 0 || intersectAny(during, e.keys[f.target])
 }
+
+func (e *faultImpact) isReplica(server string) bool { return e.header.Replicas[server] != "" }
 
 // affectedClient reports whether a client had a request, or a lease that it would have to release, while the fault
 // lasted and its link to the node was open.
 func (e *faultImpact) affectedClient(f fault) bool {
 	if !slices.Contains(e.header.Nodes, f.target) {
-		return true
+		return e.isReplica(f.target)
 	}
 	if e.unused(f.target) {
 		return false
@@ -149,7 +159,7 @@ func (e *faultImpact) affectedClient(f fault) bool {
 			continue
 		}
 		cut := e.faults.spans(e.cutSpan, func(c fault) bool {
-			return c.class == history.LinkCut && c.link == history.Link{From: client, To: f.target}
+			return c.Class == history.LinkCut && c.link == history.Link{From: client, To: f.target}
 		})
 		for _, open := range during.without(cut) {
 			if open.touches(requests) {
@@ -168,7 +178,7 @@ func (e *faultImpact) unused(node string) bool {
 	}
 	return slices.ContainsFunc(e.operations.kept, func(o *operation) bool {
 		return o.leased && slices.Contains(e.nodesOf(o.process), node) &&
-			!(span{o.invoked, o.done}).touches(e.unhealthy(o.process, node))
+			!o.span().touches(e.unhealthy(o.process, node))
 	})
 }
 
@@ -180,7 +190,7 @@ func (e *faultImpact) serverOf(node string) func(server string) bool {
 // cutSpan is how long a link was cut. A background cut that lasts beyond the last operation has no end: messages that
 // pass after it are not part of the run.
 func (e *faultImpact) cutSpan(f fault) span {
-	if f.cause.Background && f.until >= e.lastEnd {
+	if f.Background && f.until >= e.lastEnd {
 		return span{f.from, never}
 	}
 	return f.span

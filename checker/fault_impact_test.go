@@ -86,6 +86,8 @@ func TestFaultImpact(t *testing.T) {
 			map[int64]bool{100: true, 1200: false}},
 		"a node rewrites its file": {func(s *story, at int64) { holds(s); s.lasting(at, at+50, "rewrite", "n4") },
 			map[int64]bool{100: true, 1200: false}},
+		"a server that the header does not name dies": {func(s *story, at int64) { holds(s); s.instant(at, "kill", "n9") },
+			map[int64]bool{100: false}},
 		"a replica is promoted": {func(s *story, at int64) {
 			s.header.Replicas = map[string]string{"r1": "n1"}
 			holds(s)
@@ -105,7 +107,7 @@ func TestFaultImpact(t *testing.T) {
 func TestFaultEnd_Impact_AppliesToAllTargets(t *testing.T) {
 	s := newStory()
 	s.counted(1000, 1200, 3, history.Fault{Kind: "cut", Targets: []string{"c1-n1", "c1-n2"}})
-	for _, f := range s.history(t, 0).analysis.faults {
+	for _, f := range s.history(t, 0).record.faults {
 		require.NotNil(t, f.impact, f.target)
 		require.Equal(t, 3, *f.impact)
 	}

@@ -18,7 +18,7 @@ var _ = declare(Property{
 	Place: 5,
 	Timed: true, Keys: true,
 	Brief: func(_ Violation, length string) string { return "free but not granted: " + length },
-	judge: func(a *analysis, _ oracles) (Result, error) { return (&faultTolerance{a}).judge(), nil },
+	judge: func(r *record) (Result, error) { return (&faultTolerance{r}).judge(), nil },
 })
 
 // faultTolerance: while the lock is free and a waiting client reaches a healthy majority, some client is granted the
@@ -27,13 +27,13 @@ var _ = declare(Property{
 //
 // A client's wait does not count while any client has a usable lease on the key, while the client is stopped or has
 // late timers, and while fewer than a majority of its nodes are healthy for it and free of a key that it must wait for
-// (see [analysis.obstructed]). A remaining interval longer than the bound, by the client's clocks, is a violation: the
+// (see [record.obstructed]). A remaining interval longer than the bound, by the client's clocks, is a violation: the
 // lock was available, and no client was granted it.
 //
 // The bound is Bounds.Grant for a client alone, and Bounds.Grant more for each rival: clients that split the nodes
 // between them fail together and retry after a random delay, and in n such rounds one of them very probably wins. It is
 // at most Bounds.Free (but not below Bounds.Grant): by then every key of a failed attempt has expired.
-type faultTolerance struct{ *analysis }
+type faultTolerance struct{ *record }
 
 func (f *faultTolerance) judge() Result {
 	var violations []Violation
@@ -44,7 +44,7 @@ func (f *faultTolerance) judge() Result {
 		n, last := f.grantedInTime(k)
 		inTime, tested[i] = inTime+n, last
 	}
-	releases := &releaseBound{f.analysis}
+	releases := &releaseBound{f.record}
 	violations = append(violations, releases.violations()...)
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
@@ -72,7 +72,7 @@ func (f *faultTolerance) judge() Result {
 // firstFault is the time of the first fault that is not background; 0: none.
 func (f *faultTolerance) firstFault() int64 {
 	for _, fault := range f.faults { // ordered by beginning
-		if !fault.cause.Background {
+		if !fault.Background {
 			return fault.from
 		}
 	}
@@ -93,7 +93,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 			if !o.leased || o.done < t {
 				continue
 			}
-			clear := span{o.invoked, o.done}.without(union(k.held, k.unreachable[o.process], f.obstructed(k, w)))
+			clear := o.span().without(union(k.held, k.unreachable[o.process], f.obstructed(k, w)))
 			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
 				return true
 			}
@@ -196,7 +196,7 @@ func (f *faultTolerance) grantedInTime(k *keyed) (n int, latest int64) {
 		if !o.leased {
 			continue
 		}
-		clear := span{o.invoked, o.done}.without(busy[o.process])
+		clear := o.span().without(busy[o.process])
 		if len(clear) == 0 {
 			continue
 		}

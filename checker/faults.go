@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"slices"
 
 	"example.org/lockproof/harness/history"
@@ -10,16 +9,15 @@ import (
 // fault is one fault on one target. It lasts until its own end, until another fault or a look that finds the node up
 // ends its class, or until the end of the history.
 type fault struct {
-	class  history.Class
-	target string
-	link   history.Link // set if the target is a link
+	*history.Fault // its beginning
+	target         string
+	link           history.Link // set if the target is a link
 	span
-	since  int64 // from then on it may have been in effect: from, or earlier
-	open   bool  // not ended yet
-	event  int   // index of its beginning
-	cause  *history.Fault
-	impact *int    // number of affected messages or keys; nil: not counted
-	sent   []int64 // when a cut's client sent something, or the affected messages set out, if known
+	since    int64   // from then on it may have been in effect: from, or earlier
+	event    int     // index of its beginning
+	impact   *int    // number of affected messages or keys; nil: not counted
+	noEffect bool    // see faultImpact
+	sent     []int64 // when a cut's client sent something, or the affected messages set out, if known
 }
 
 // faultReader collects the faults of a history.
@@ -34,29 +32,29 @@ func newFaultReader() faultReader { return faultReader{byID: map[int][]int{}} }
 func (r *faultReader) read(i int, e *history.Event) error {
 	switch {
 	case e.Type == history.TypeFault && e.Fault == nil:
-		return fmt.Errorf("event %d: a fault event needs its fault", i)
+		return eventError(i, "a fault event needs its fault")
 	case e.Type == history.TypeFault && e.Fault.Class == "":
-		return fmt.Errorf("event %d: the fault %s needs its class", i, e.Fault.Kind)
+		return eventError(i, "the fault %s needs its class", e.Fault.Kind)
 	case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
-		r.end(e.Time, func(f fault) bool { return f.cause.ID == e.Fault.ID })
+		r.end(e.Time, func(f fault) bool { return f.ID == e.Fault.ID })
 		for _, i := range r.byID[e.Fault.ID] {
 			r.faults[i].impact, r.faults[i].sent = e.Fault.Affected, e.Fault.SentAt
 		}
 	case e.Type == history.TypeFault:
 		r.end(e.Time, func(f fault) bool {
-			return e.Fault.Class.Ends(f.class) && slices.Contains(e.Fault.Targets, f.target)
+			return e.Fault.Class.Ends(f.Class) && slices.Contains(e.Fault.Targets, f.target)
 		})
 		for _, f := range begin(e, i) {
-			if f.open {
+			if f.Class.Lasts() {
 				r.open = append(r.open, len(r.faults))
 			}
-			r.byID[f.cause.ID] = append(r.byID[f.cause.ID], len(r.faults))
+			r.byID[f.ID] = append(r.byID[f.ID], len(r.faults))
 			r.faults = append(r.faults, f)
 		}
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
 		// A supervisor may have restarted it. (A look at the instant of the crash was before the crash.)
 		r.end(e.Time, func(f fault) bool {
-			return f.target == e.Process && f.from < e.Time && history.NodeUp.Ends(f.class)
+			return f.target == e.Process && f.from < e.Time && history.NodeUp.Ends(f.Class)
 		})
 	}
 	return nil
@@ -67,7 +65,7 @@ func (r *faultReader) end(t int64, matches func(fault) bool) {
 		if !matches(r.faults[i]) {
 			return false
 		}
-		r.faults[i].until, r.faults[i].open = t, false
+		r.faults[i].until = t
 		return true
 	})
 }
@@ -89,38 +87,33 @@ func begin(e *history.Event, index int) []fault {
 	var faults []fault
 	for _, target := range e.Fault.Targets {
 		link, _ := history.LinkOf(target)
-		f := fault{class: e.Fault.Class, target: target, link: link, span: span{from: e.Time}, since: e.Time,
-			open: true, event: index, cause: e.Fault, impact: e.Fault.Affected}
+		f := fault{Fault: e.Fault, target: target, link: link, span: span{e.Time, e.Time}, since: e.Time,
+			event: index, impact: e.Fault.Affected}
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since
-		}
-		if !f.class.Lasts() {
-			f.until, f.open = e.Time, false
 		}
 		faults = append(faults, f)
 	}
 	return faults
 }
 
-// kills are the times at which clients were killed.
-type kills map[string][]int64
-
-// first returns a client's first kill at or after `from`.
-func (ks kills) first(client string, from int64) (int64, bool) {
-	for _, t := range ks[client] {
-		if t >= from {
-			return t, true
-		}
-	}
-	return 0, false
-}
-
 // faults are all faults of a history, ordered by beginning.
 type faults []fault
 
+// killed returns when a client was first killed, at or after `from`.
+func (fs faults) killed(client string, from int64) (int64, bool) {
+	i := slices.IndexFunc(fs, func(f fault) bool {
+		return f.Class == history.ClientKilled && f.target == client && f.from >= from
+	})
+	if i < 0 {
+		return 0, false
+	}
+	return fs[i].from, true
+}
+
 // paused returns when a process was observed paused.
 func (fs faults) paused(process string) []span {
-	return fs.spans(fault.observed, func(f fault) bool { return f.class.Pauses() && f.target == process })
+	return fs.spans(fault.observed, func(f fault) bool { return f.Class.Pauses() && f.target == process })
 }
 
 // spans returns the merged intervals of the matching faults.
@@ -146,4 +139,4 @@ func (f fault) possible() span { return span{f.since, f.until} }
 func (f fault) hitNothing() bool { return f.impact != nil && *f.impact == 0 }
 
 // impactUnknown reports whether other events must show what the fault affected.
-func (f fault) impactUnknown() bool { return f.impact == nil || f.class == history.NodePaused }
+func (f fault) impactUnknown() bool { return f.impact == nil || f.Class == history.NodePaused }

@@ -16,25 +16,25 @@ var _ = declare(Property{
 	Name:    Fencing,
 	Meaning: "tokens grow strictly in the order of the grants",
 	Place:   3, Tokens: true,
-	judge: func(a *analysis, _ oracles) (Result, error) { return (&fencing{a}).judge(), nil },
+	judge: func(r *record) (Result, error) { return (&fencing{r}).judge(), nil },
 })
 
 // fencing: each grant has a token, no token is issued twice, and tokens grow strictly in grant order (Kleppmann 2016,
 // "Making the lock safe with fencing"). A grant comes after the invocation of its acquire, and after a node received
 // the first command that sets its key. It comes before its acquire returns. If two grants may have come in either
 // order, their tokens need only differ.
-type fencing struct{ *analysis }
+type fencing struct{ *record }
 
 // takingCommand is a command that sets a key, as a node received it.
 type takingCommand struct {
-	client, token string
-	time          int64
+	moment
+	token string
 }
 
 // earliest is the time before which an acquire cannot have been granted. If a command with an unknown effect may have
 // set its key, it is the invocation.
 func (f *fencing) earliest(k *keyed, o *operation) int64 {
-	if o.keyToken == "" || f.keysUnknown != "" {
+	if o.token == "" || f.keysUnknown != "" {
 		return o.invoked
 	}
 	i := sort.Search(len(k.taking), func(i int) bool { return k.taking[i].time >= o.invoked })
@@ -42,7 +42,7 @@ func (f *fencing) earliest(k *keyed, o *operation) int64 {
 		if c.time > o.done {
 			break
 		}
-		if c.client == o.process && c.token == o.keyToken {
+		if c.process == o.process && c.token == o.token {
 			return c.time
 		}
 	}

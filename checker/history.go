@@ -8,8 +8,8 @@ import (
 
 // History is a history that has been read, once. It is safe for concurrent use.
 type History struct {
-	analysis *analysis
-	verdict  func() (Verdict, error)
+	record  *record
+	verdict func() (Verdict, error)
 }
 
 // Read reads a history. It keeps some hundred bytes of each operation and of each key's ownership on a node, and little
@@ -18,21 +18,19 @@ type History struct {
 // The error is the source's, or says that the history cannot be judged: it has no header, or its events contradict one
 // another.
 func Read(source Source) (*History, error) {
-	record, err := readRecord(source)
+	r, err := readRecord(source)
 	if err != nil {
 		return nil, err
 	}
-	a, err := analyse(record)
-	if err != nil {
+	if err := readTimeline(r, source); err != nil {
 		return nil, err
 	}
-	h := &History{analysis: a}
-	h.verdict = sync.OnceValues(func() (Verdict, error) { return a.verdict(secondOracles) })
-	return h, nil
+	r.derive()
+	return &History{record: r, verdict: sync.OnceValues(r.verdict)}, nil
 }
 
 // Header is the history's header: its scenario and settings.
-func (h *History) Header() history.Header { return h.analysis.header }
+func (h *History) Header() history.Header { return h.record.header }
 
 // Verdict judges the history, one result for each property. Further calls return the first verdict.
 //
@@ -43,7 +41,7 @@ func (h *History) Verdict() (Verdict, error) { return h.verdict() }
 // Leases returns every lease, by key and ordered by From. A lease that was extended after its end is two, with the same
 // ID. Acquires that failed or have an unknown outcome have none.
 func (h *History) Leases() (all []Lease) {
-	for _, k := range h.analysis.keys {
+	for _, k := range h.record.keys {
 		for _, l := range k.leases {
 			all = append(all, l.result())
 		}
@@ -51,11 +49,11 @@ func (h *History) Leases() (all []Lease) {
 	return all
 }
 
-// Tenures returns every tenure of a key on a node, in the order in which the history's replies, faults and looks show
-// them.
-func (h *History) Tenures() (all []Tenure) {
-	for _, held := range h.analysis.ownerships {
-		all = append(all, Tenure{
+// Ownerships returns every ownership of a key on a node, in the order in which the history's replies, faults and looks
+// show them.
+func (h *History) Ownerships() (all []Ownership) {
+	for _, held := range h.record.ownerships {
+		all = append(all, Ownership{
 			Node: held.node, Key: held.key, Token: held.token, Owner: held.owner,
 			From: held.from, Until: held.until, Ended: held.ended,
 		})
@@ -66,12 +64,12 @@ func (h *History) Tenures() (all []Tenure) {
 // LostUpdates returns the acknowledged writes to a key's register that are lost, ordered by the later invocation of the
 // two writes that conflict.
 func (h *History) LostUpdates(key string) []LostUpdate {
-	k := h.analysis.byName[key]
+	k := h.record.byName[key]
 	if k == nil {
 		return nil
 	}
 	var lost []LostUpdate
-	accesses, _ := k.accesses()
+	accesses, _ := h.record.accesses(k)
 	for _, c := range chain(accesses) {
 		if c.kind == lostUpdate && c.early.op.ok() {
 			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})

@@ -37,8 +37,8 @@ func TestHistory_IsReadOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, verdict, again)
 	require.Len(t, h.Leases(), 2)
-	require.Len(t, h.Tenures(), 3)
-	require.Positive(t, h.analysis.operations.longestGap().length())
+	require.Len(t, h.Ownerships(), 3)
+	require.Positive(t, h.record.operations.longestGap().length())
 	require.Len(t, h.LostUpdates("k1"), 1)
 	require.Equal(t, 2, times, "what is asked of a history is answered from its reading")
 }

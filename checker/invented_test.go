@@ -73,8 +73,8 @@ func summary(v Verdict) string {
 
 // writeFigures writes the whole verdict without words: of sentences, only the figures.
 func writeFigures(w io.Writer, h *History, v Verdict) {
-	fmt.Fprintln(w, h.Leases(), h.Tenures(), h.LostUpdates("k1"))
-	gap := h.analysis.operations.longestGap()
+	fmt.Fprintln(w, h.Leases(), h.Ownerships(), h.LostUpdates("k1"))
+	gap := h.record.operations.longestGap()
 	fmt.Fprintln(w, gap.from, gap.until)
 	for _, r := range v.Results {
 		fmt.Fprintln(w, r.Property, r.Verdict, r.Cause, r.Measured)

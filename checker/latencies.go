@@ -28,7 +28,7 @@ func (os *operations) longestGap() span {
 	var acquires, grants, gaps []span
 	for _, o := range os.kept {
 		if o.op == history.OpAcquire {
-			acquires = append(acquires, span{o.invoked, o.done})
+			acquires = append(acquires, o.span())
 		}
 		if o.leased {
 			grants = append(grants, span{o.done, o.done})

@@ -2,8 +2,8 @@ package checker
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"sort"
 
 	"example.org/lockproof/harness/history"
 )
@@ -18,10 +18,10 @@ const (
 
 // lease is a Lease with its acquire.
 type lease struct {
-	from, until int64
-	grant       *operation
-	client      string
-	ended       string
+	span
+	grant  *operation
+	client string
+	ended  string
 }
 
 func (l lease) result() Lease {
@@ -34,10 +34,8 @@ func (l lease) result() Lease {
 
 // lostLease is a report to a client that it lost a lease.
 type lostLease struct {
-	process string
-	lease   int
-	time    int64
-	event   int
+	moment
+	lease int
 }
 
 // leaseBuilder builds the leases from the operations, losses and kills.
@@ -65,7 +63,7 @@ func (b *leaseBuilder) measureReply(o *operation) {
 }
 
 func (b *leaseBuilder) recordLoss(i int, e *history.Event, lease int) {
-	b.lost = append(b.lost, lostLease{e.Process, lease, e.Time, i})
+	b.lost = append(b.lost, lostLease{moment{i, e.Time, e.Process}, lease})
 }
 
 // end turns the operations into leases. A lease that is granted for no longer than a reply travels to its client ends
@@ -83,7 +81,7 @@ func (b *leaseBuilder) end() error {
 			if !o.granted() {
 				continue
 			}
-			if t, killed := b.kills.first(o.process, o.invoked); killed {
+			if t, killed := b.faults.killed(o.process, o.invoked); killed {
 				o.kill(t) // before a grant that was recorded later: a killed client does not return
 			}
 			k.leases = b.appendLeases(k.leases, o)
@@ -112,33 +110,50 @@ func (o *operation) kill(t int64) {
 // applyOutcomes finds the extensions of each grant, and ends leases at their releases and losses.
 func (b *leaseBuilder) applyOutcomes() error {
 	for _, o := range b.operations.kept {
-		if o.op != history.OpRelease && (o.op != history.OpExtend || !o.ok()) {
+		if o.lease == 0 || o.op == history.OpAcquire {
+			if o.op == history.OpRelease || o.op == history.OpExtend && o.ok() {
+				return eventError(o.call, "%s's %s names no lease", o.process, o.op)
+			}
 			continue
 		}
 		g := b.operations.grant(o.process, o.lease)
+		if err := b.checkLease(o, g); err != nil {
+			return err
+		}
 		switch {
-		case g == nil && o.op == history.OpRelease:
-			return fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", o.call,
-				o.process, o.lease, o.process)
-		case g == nil:
-			return fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
-				o.process, o.lease, o.process)
 		case o.op == history.OpRelease:
 			g.stop(o.invoked, EndedRelease)
-		default:
+		case o.op == history.OpExtend && o.ok():
 			b.extensions[g] = append(b.extensions[g], o)
 		}
 	}
 	for _, l := range b.lost {
 		g := b.operations.grant(l.process, l.lease)
-		if g == nil {
-			return fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s",
-				l.event, l.process, l.lease, l.process)
+		if g == nil || l.time < g.done {
+			return eventError(l.event, "%s lost lease %d, but that is no acquire of %s that had been granted before",
+				l.process, l.lease, l.process)
 		}
 		g.stop(l.time, EndedLost)
 	}
 	for _, all := range b.extensions {
 		slices.SortStableFunc(all, func(a, b *operation) int { return cmp.Compare(a.end, b.end) })
+	}
+	return nil
+}
+
+// checkLease checks that an operation's lease was granted before it, on the same key. Otherwise it could end a lease
+// before it begins, and hide an overlap.
+func (b *leaseBuilder) checkLease(o, grant *operation) error {
+	switch {
+	case grant == nil:
+		return eventError(o.call, "%s's %s is about lease %d, but that is no granted acquire of %s", o.process,
+			o.op, o.lease, o.process)
+	case o.invoked < grant.done:
+		return eventError(o.call, "%s's %s is about lease %d, which was granted only later, at %s", o.process,
+			o.op, o.lease, formatTime(grant.done))
+	case o.key != "" && o.key != grant.key:
+		return eventError(o.call, "%s's %s of %q is about lease %d, which is on %q", o.process, o.op, o.key,
+			o.lease, grant.key)
 	}
 	return nil
 }
@@ -172,7 +187,7 @@ func appendLease(all []lease, l lease) []lease {
 
 // newLease returns the lease that begins with the ok of an acquire or extend.
 func (b *leaseBuilder) newLease(grant, o *operation) lease {
-	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: EndedDeadline}
+	l := lease{span: span{o.done, o.done}, grant: grant, client: grant.process, ended: EndedDeadline}
 	if o.validity > 0 {
 		l.until = b.clocks.clockOf(grant.process, o.wall).timeAfter(o.validity, o.done, int(o.end))
 	}
@@ -212,12 +227,43 @@ func (r *record) owned(l lease, by int64) map[string]*keyOwnership {
 	return nodes
 }
 
+// inferTokens finds the tokens of leases. If the lock does not show a token, it is the one that the client's keys have
+// on most nodes at the grant, of the keys that it set during the acquire.
+func (k *keyed) inferTokens() {
+	var taken map[string][]*keyOwnership // by client, only if a lease shows no token
+	for _, o := range k.acquires {
+		if o.token != "" || !o.ok() {
+			continue
+		}
+		if taken == nil {
+			taken = map[string][]*keyOwnership{}
+			for _, h := range k.ownerships {
+				taken[h.owner] = append(taken[h.owner], h)
+			}
+		}
+		nodes, most := map[string]int{}, 0
+		keys := taken[o.process]
+		first := sort.Search(len(keys), func(i int) bool { return keys[i].from >= o.invoked })
+		for _, h := range keys[first:] {
+			if h.from > o.done {
+				break
+			}
+			if h.until < o.done {
+				continue
+			}
+			if nodes[h.token]++; nodes[h.token] > most {
+				most, o.token = nodes[h.token], h.token
+			}
+		}
+	}
+}
+
 // spansOf returns the merged intervals of the leases that their clients could use.
 func spansOf(leases []lease) []span {
 	spans := make([]span, 0, len(leases))
 	for _, l := range leases { // in the order of from
 		if l.grant.leased {
-			spans = merge(spans, span{l.from, l.until})
+			spans = merge(spans, l.span)
 		}
 	}
 	return slices.Clip(spans)

@@ -84,6 +84,10 @@ func TestLeases(t *testing.T) {
 
 func TestRead_RejectsContradictoryHistory(t *testing.T) {
 	header := newStory().end(0)[0]
+	acquires := history.Event{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpAcquire, Key: "k1"}
+	granted := history.Event{Time: 3, Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpAcquire, Key: "k1"}
+	releases := history.Event{Time: 2, Type: history.TypeInvoke, Process: "c1", ID: 2, Op: history.OpRelease, Lease: 1,
+		Key: "k1"}
 	tests := []struct {
 		name   string
 		events []history.Event
@@ -107,6 +111,17 @@ func TestRead_RejectsContradictoryHistory(t *testing.T) {
 		{"release of nothing", []history.Event{header,
 			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease, Lease: 7}}, "lease 7"},
 		{"loss of nothing", []history.Event{header, {Type: history.TypeLost, Process: "c1", Lease: 7}}, "lease 7"},
+		{"release of nothing named", []history.Event{header,
+			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease}}, "names no lease"},
+		{"write under no lease", []history.Event{header,
+			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpWrite, Lease: 7}}, "lease 7"},
+		{"release before the grant", []history.Event{header, acquires, releases, granted}, "granted only later, at 0.000 s"},
+		{"loss before the grant", []history.Event{header, acquires,
+			{Time: 2, Type: history.TypeLost, Process: "c1", Lease: 1}, granted}, "had been granted before"},
+		{"release of another key", []history.Event{header, acquires, granted, onAnotherKey(releases)}, `is on "k1"`},
+		{"grant of another key", []history.Event{header, acquires, onAnotherKey(granted)}, `ends on the key "k2"`},
+		{"grant of another lease", []history.Event{header, acquires,
+			{Time: 3, Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpAcquire, Lease: 5}}, "and lease 5"},
 		{"clock without rate", []history.Event{header, {Type: history.TypeClock, Process: "c1", Clock: &history.Clock{}}},
 			"rate above 0"},
 		{"fault without fault", []history.Event{header, {Type: history.TypeFault}}, "needs its fault"},
@@ -118,6 +133,11 @@ func TestRead_RejectsContradictoryHistory(t *testing.T) {
 			require.ErrorContains(t, err, test.says)
 		})
 	}
+}
+
+func onAnotherKey(e history.Event) history.Event {
+	e.Time, e.Key = 4, "k2"
+	return e
 }
 
 // twice writes one version two times.
@@ -152,7 +172,7 @@ func TestLeases_ReplyDelay_UsesAllOperations(t *testing.T) {
 		s.sets(10, "c1", "c1.1", 1000, "n1", "n2", "n3")
 		s.grant("c1", 0, 300, 250)
 		tell(s)
-		return s.history(t, 0).analysis.counts.grants
+		return s.history(t, 0).record.counts.grants
 	}
 	require.Equal(t, 0, granted(func(*story) {}), "offered for no longer than its own answer took")
 	require.Equal(t, 1, granted(func(s *story) {

@@ -3,7 +3,6 @@ package checker
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -179,46 +178,4 @@ func requireOutcomes(t *testing.T, outcomes map[string]int, want ...string) {
 			require.NotZero(t, outcomes[outcome], "%q of %v", outcome, outcomes)
 		}
 	}
-}
-
-// The order of events at different nodes at one time makes no difference.
-func TestLiveness_NodeOrderIsIrrelevant(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawLockRun(t)
-		d := rapid.Int64Range(0, 3000).Draw(t, "strike")
-		s.sick(t, rapid.IntRange(0, 3).Draw(t, "sick nodes"), 0, s.now+d)
-		events := s.stopGrants(d)
-		first, err := check(events)
-		require.NoError(t, err)
-		second, err := check(shuffled(events, rapid.Uint64().Draw(t, "order")))
-		require.NoError(t, err)
-		for i, r := range first.Results {
-			require.Equal(t, r.Verdict, second.Results[i].Verdict, r.Property)
-			require.Equal(t, r.Reason, second.Results[i].Reason)
-			require.Equal(t, r.Measured, second.Results[i].Measured)
-		}
-		require.Equal(t, first.Traffic.Count, second.Traffic.Count)
-		require.Zero(t, first.Traffic.Count)
-	})
-}
-
-// shuffled reorders the links' events of one time; each link's own events keep their order.
-func shuffled(events []history.Event, seed uint64) []history.Event {
-	events = slices.Clone(events)
-	draw := rand.New(rand.NewPCG(seed, 0))
-	rank := map[string]int{}
-	for i := range events {
-		if events[i].Command != nil && rank[events[i].Process] == 0 {
-			rank[events[i].Process] = 1 + draw.IntN(1_000_000)
-		}
-	}
-	for from := 0; from < len(events); {
-		until := from
-		for until < len(events) && events[until].Time == events[from].Time && events[until].Command != nil {
-			until++
-		}
-		slices.SortStableFunc(events[from:until], func(a, b history.Event) int { return rank[a.Process] - rank[b.Process] })
-		from = max(until, from+1)
-	}
-	return events
 }

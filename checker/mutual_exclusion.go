@@ -23,22 +23,20 @@ var _ = declare(Property{
 		}
 		return fmt.Sprintf("%s and %s both hold it: %s", v.Processes[0], v.Processes[1], length)
 	},
-	judge: func(a *analysis, second oracles) (Result, error) {
-		return (&mutualExclusion{a}).judge(second.mutex)
-	},
+	judge: func(r *record) (Result, error) { return (&mutualExclusion{r}).judge() },
 })
 
 // mutualExclusion: no two leases on one key overlap on the true clock (redis.io, "Safety property: mutual exclusion").
 // Two oracles judge each key: a sweep over the leases, and porcupine. If they disagree, there is no verdict at all.
-type mutualExclusion struct{ *analysis }
+type mutualExclusion struct{ *record }
 
-func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Result, error) {
+func (m *mutualExclusion) judge() (Result, error) {
 	var violations []Violation
 	var leases int
 	var lasting int64
 	unknown := ""
 	for _, k := range m.keys {
-		overlaps, answer := sweep(k.leases), second(k.leases)
+		overlaps, answer := sweep(k.leases), m.second.mutex(k.leases)
 		if err := compareOracles(MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
 		}
@@ -47,7 +45,7 @@ func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Res
 		}
 		leases += len(k.leases)
 		for _, l := range k.leases {
-			lasting = max(lasting, l.until-l.from)
+			lasting = max(lasting, l.length())
 		}
 		for _, o := range overlaps {
 			violations = append(violations, m.violation(o))

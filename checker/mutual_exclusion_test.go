@@ -69,15 +69,33 @@ func TestOverlap_ByAnExtension_NamesTheExtendedKey(t *testing.T) {
 	require.Contains(t, fmt.Sprint(r.Violations[0].Facts), "a command of c1 extended c2's key on n1, n2 and n3")
 }
 
+// The facts rest on the tokens of the keys that a client set, even if its lock does not show them.
+func TestOverlap_LockShowsNoTokens_NamesTheLostKeys(t *testing.T) {
+	s := newStory()
+	nodes := []string{"n1", "n2", "n3"}
+	s.sets(5, "c1", "c1.1", 100, nodes...)
+	s.grant("c1", 0, 10, 900)
+	s.sets(205, "c2", "c2.1", 1000, nodes...)
+	s.grant("c2", 200, 210, 900)
+	for i := range s.events {
+		s.events[i].Token = ""
+	}
+	r := s.judged(t, MutualExclusion)
+	require.Len(t, r.Violations, 1)
+	require.Contains(t, fmt.Sprint(r.Violations[0].Facts), "c1's key expired on n1, n2 and n3")
+	require.Equal(t, "c1.1", r.Violations[0].Leases[0].Token)
+}
+
 func TestUnknownOracle_IsInconclusive(t *testing.T) {
 	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
-	r := s.history(t, 0).analysis
-	v, err := r.verdict(oracles{
+	r := s.history(t, 0).record
+	r.second = oracles{
 		mutex:    func([]lease) porcupine.CheckResult { return porcupine.Unknown },
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
-	})
+	}
+	v, err := r.verdict()
 	require.NoError(t, err)
 	for _, property := range []string{MutualExclusion, ProtectedData} {
 		require.Equal(t, history.Inconclusive, v.Of(property).Verdict)
@@ -91,17 +109,19 @@ func TestOracleDisagreement_IsReported(t *testing.T) {
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	wrongMutex := func([]lease) porcupine.CheckResult { return porcupine.Illegal }
 	wrongRegister := func([]access) porcupine.CheckResult { return porcupine.Illegal }
-	r := s.history(t, 0).analysis
+	r := s.history(t, 0).record
 	for property, broken := range map[string]oracles{
 		MutualExclusion: {wrongMutex, derivedRegisterOracle}, ProtectedData: {ownedMutexOracle, wrongRegister},
 	} {
-		_, err := r.verdict(broken)
+		r.second = broken
+		_, err := r.verdict()
 		var disagreement *OracleDisagreement
 		require.ErrorAs(t, err, &disagreement)
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := r.verdict(oracles{ownedMutexOracle, derivedRegisterOracle})
+	r.second = oracles{ownedMutexOracle, derivedRegisterOracle}
+	_, err := r.verdict()
 	require.NoError(t, err)
 }
 
@@ -112,8 +132,8 @@ func randomLeases(t *rapid.T) []lease {
 	for i := range rapid.IntRange(0, 60).Draw(t, "leases") {
 		from := rapid.Int64Range(0, crowded).Draw(t, "from")
 		length := rapid.Int64Range(0, 20).Draw(t, "length")
-		leases = append(leases, lease{client: fmt.Sprint("c", i%3), grant: &operation{id: i}, from: from, until: from +
-			length})
+		leases = append(leases, lease{client: fmt.Sprint("c", i%3), grant: &operation{id: i},
+			span: span{from, from + length}})
 	}
 	return leases
 }
@@ -158,7 +178,7 @@ func handovers(n int) []lease {
 	leases := make([]lease, n)
 	for i := range leases {
 		from := int64(i) * 10
-		leases[i] = lease{client: fmt.Sprint("c", i%5), grant: &operation{id: i}, from: from, until: from + 10}
+		leases[i] = lease{client: fmt.Sprint("c", i%5), grant: &operation{id: i}, span: span{from, from + 10}}
 	}
 	return leases
 }

@@ -25,36 +25,36 @@ type tokenLeases struct {
 }
 
 // findObstacles decides until when each key is an obstacle, and finds the setbacks.
-func (a *analysis) findObstacles(k *keyed) {
-	leases := a.readLeases(k)
+func (r *record) findObstacles(k *keyed) {
+	leases := r.readLeases(k)
 	for _, h := range k.ownerships {
 		l := leases[h.token]
-		if h.excused = a.excusedUntil(h, l); h.excused > h.from {
-			k.setbacks = append(k.setbacks, a.renewals(h, l)...)
+		if h.excused = r.excusedUntil(h, l); h.excused > h.from {
+			k.setbacks = append(k.setbacks, r.renewals(h, l)...)
 		}
 	}
 	k.setbacks = union(k.setbacks)
 }
 
 // readLeases returns the leases on a key by token, and finds the unseen keys.
-func (a *analysis) readLeases(k *keyed) map[string]tokenLeases {
+func (r *record) readLeases(k *keyed) map[string]tokenLeases {
 	seen, leases := map[string]bool{}, map[string]tokenLeases{}
 	for _, h := range k.ownerships {
 		seen[h.token] = true
 	}
 	for _, l := range k.leases { // in the order of from
-		token := l.grant.keyToken
+		token := l.grant.token
 		if !seen[token] && l.ended != EndedRelease {
-			basis := a.basis(l, l.until)
-			for _, node := range a.nodesOf(l.client) {
-				expires := a.clocks.wall[node].timeAfter(a.ownTTL(l.client), basis.done, int(basis.end))
+			basis := r.basis(l, l.until)
+			for _, node := range r.nodesOf(l.client) {
+				expires := r.clocks.wall[node].timeAfter(r.ownTTL(l.client), basis.done, int(basis.end))
 				k.unseen = append(k.unseen, unseenKey{span{l.from, max(l.from, expires)}, node})
 			}
 		}
 		if token == "" {
 			continue
 		}
-		updated := tokenLeases{held: merge(leases[token].held, span{l.from, l.until})}
+		updated := tokenLeases{held: merge(leases[token].held, l.span)}
 		if l.ended == EndedDeadline {
 			updated.lapsed = l.until
 		}
@@ -69,28 +69,28 @@ func (a *analysis) readLeases(k *keyed) map[string]tokenLeases {
 // another client's: a lock must not overwrite one. Otherwise it is one while a fault keeps its owner from
 // deleting it: a killed owner never can, one that is cut off can when the link heals. Without such a fault the key of a
 // failed attempt is not an obstacle: the lock must delete it.
-func (a *analysis) excusedUntil(h *keyOwnership, l tokenLeases) int64 {
+func (r *record) excusedUntil(h *keyOwnership, l tokenLeases) int64 {
 	switch {
-	case h.owner == "", h.span().touches(l.held),
-		!h.overwrites && (l.lapsed > 0 && h.from >= l.lapsed || a.heldTooLong(h.owner, h.node, h.from)):
+	case h.owner == "", h.span.touches(l.held),
+		!h.overwrites && (l.lapsed > 0 && h.from >= l.lapsed || r.heldTooLong(h.owner, h.node, h.from)):
 		return h.until
 	}
 	until := h.from
-	for _, f := range a.interferingFaults(h) {
+	for _, f := range r.interferingFaults(h) {
 		until = max(until, f.possible().until)
 	}
 	return min(h.until, until)
 }
 
 // interferingFaults returns the faults that may have kept a key's owner from its node while the key was there.
-func (a *analysis) interferingFaults(h *keyOwnership) []fault {
-	owner, node, there := h.owner, h.node, h.span()
+func (r *record) interferingFaults(h *keyOwnership) []fault {
+	owner, node, there := h.owner, h.node, h.span
 	var found []fault
-	for _, f := range a.faults {
-		between := f.link == history.Link{From: owner, To: node} && f.class.DisturbsLink() &&
-			!a.harmlessDelay(f) && !a.overlapsBriefly(f, there) && !f.dropsSetReply()
-		stopped := f.target == owner && f.class.StopsClient()
-		nodeFault := f.target == node && f.class.StopsNode() && there.touches(a.nodeFaultSpans(f, owner))
+	for _, f := range r.faults {
+		between := f.link == history.Link{From: owner, To: node} && f.Class.DisturbsLink() &&
+			!r.harmlessDelay(f) && !r.overlapsBriefly(f, there) && !f.dropsSetReply()
+		stopped := f.target == owner && f.Class.StopsClient()
+		nodeFault := f.target == node && f.Class.StopsNode() && there.touches(r.nodeFaultSpans(f, owner))
 		if nodeFault || (between || stopped) && there.touches([]span{f.possible()}) {
 			found = append(found, f)
 		}
@@ -102,19 +102,19 @@ func (a *analysis) interferingFaults(h *keyOwnership) []fault {
 // from then on the key may last a TTL. One begins when the key is set, with each extension during its lease, with each
 // extension by its owner that a fault delayed, and when its node's clock is set. If the bound is shorter than a TTL, a
 // lease that reaches its deadline adds the time until its key expires.
-func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
-	found := []span{a.beyondTTL(h, h.from, int(h.set))}
-	if a.header.Bounds.Free < a.header.TTL && h.from < l.lapsed && l.lapsed < h.until {
-		found = append(found, span{l.lapsed, min(h.until, max(l.lapsed, a.expiryKnownAt(h, l.lapsed)))})
+func (r *record) renewals(h *keyOwnership, l tokenLeases) []span {
+	found := []span{r.beyondTTL(h, h.from, int(h.set))}
+	if r.header.Bounds.Free < r.header.TTL && h.from < l.lapsed && l.lapsed < h.until {
+		found = append(found, span{l.lapsed, min(h.until, max(l.lapsed, r.expiryKnownAt(h, l.lapsed)))})
 	}
-	for _, p := range a.prolonged[h] {
+	for _, p := range r.prolonged[h] {
 		then := span{p.time, p.time}
-		if then.touches(l.held) || p.client == h.owner && slices.ContainsFunc(a.interferingFaults(h),
+		if then.touches(l.held) || p.process == h.owner && slices.ContainsFunc(r.interferingFaults(h),
 			func(f fault) bool { return then.touches([]span{f.possible()}) }) {
-			found = append(found, a.beyondTTL(h, p.time, p.event))
+			found = append(found, r.beyondTTL(h, p.time, p.event))
 		}
 	}
-	for _, set := range a.clocks.wall[h.node] {
+	for _, set := range r.clocks.wall[h.node] {
 		if h.from < set.from && set.from < h.until {
 			found = append(found, span{set.from, set.from})
 		}
@@ -123,21 +123,21 @@ func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
 }
 
 // expiryKnownAt is when a key expires if nothing extends it after a time.
-func (a *analysis) expiryKnownAt(h *keyOwnership, t int64) int64 {
-	last := moment{int(h.set), h.from}
-	for _, p := range a.prolonged[h] {
+func (r *record) expiryKnownAt(h *keyOwnership, t int64) int64 {
+	last := moment{event: int(h.set), time: h.from}
+	for _, p := range r.prolonged[h] {
 		if p.time <= t {
-			last = p.moment
+			last = p
 		}
 	}
-	return a.clocks.wall[h.node].timeAfter(a.ownTTL(h.owner), last.time, last.event)
+	return r.clocks.wall[h.node].timeAfter(r.ownTTL(h.owner), last.time, last.event)
 }
 
 // beyondTTL is how much longer than the scenario's TTL a key may stay that an event set or extended. The bounds assume
 // that TTL, but the client's own may be longer, or the node's clock may be slow. A clock that jumped back does not
 // count: it heals at once, and the key that it leaves is what the property judges.
-func (a *analysis) beyondTTL(h *keyOwnership, t int64, event int) span {
-	excess := a.clocks.wall[h.node].withoutJumps().timeAfter(a.ownTTL(h.owner), t, event) - t - a.header.TTL
+func (r *record) beyondTTL(h *keyOwnership, t int64, event int) span {
+	excess := r.clocks.wall[h.node].withoutJumps().timeAfter(r.ownTTL(h.owner), t, event) - t - r.header.TTL
 	return span{t, min(h.until, t+max(0, excess))}
 }
 
@@ -148,9 +148,9 @@ func (r *record) ownTTL(client string) int64 {
 
 // obstructed returns the intervals of a client's wait in which too few nodes of its list were both healthy for it and
 // free of an obstacle.
-func (a *analysis) obstructed(k *keyed, w *waitPeriod) []span {
-	return a.blocked(w.client, k, false, func(node string) []span {
-		spans := a.unhealthy(w.client, node)
+func (r *record) obstructed(k *keyed, w *waitPeriod) []span {
+	return r.blocked(w.client, k, false, func(node string) []span {
+		spans := r.unhealthy(w.client, node)
 		for _, h := range k.ownerships {
 			if h.node == node && h.excused > h.from && h.from < w.until && h.until > w.from {
 				spans = append(spans, span{h.from, h.excused})
@@ -166,11 +166,11 @@ func (a *analysis) obstructed(k *keyed, w *waitPeriod) []span {
 }
 
 // othersKeys returns when other clients' keys were on enough nodes to block a client for certain, whatever the reason.
-func (a *analysis) othersKeys(k *keyed, client string) []span {
-	return a.blocked(client, k, true, func(node string) (there []span) {
+func (r *record) othersKeys(k *keyed, client string) []span {
+	return r.blocked(client, k, true, func(node string) (there []span) {
 		for _, h := range k.ownerships {
 			if h.node == node && h.owner != client {
-				there = append(there, h.span())
+				there = append(there, h.span)
 			}
 		}
 		return there

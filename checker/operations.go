@@ -11,8 +11,7 @@ import (
 type operation struct {
 	process, key string
 	op           history.Op
-	token        string
-	keyToken     string // of an acquire: that of its keys on the nodes, even if the lock does not show it
+	token        string // of a grant: that of its keys on the nodes, even if the lock does not show it
 	// value is what a read found or a write stored; base is what a write replaced.
 	value, base string
 	call        int32 // the index of the invoke
@@ -43,6 +42,8 @@ const (
 
 var outcomeOf = map[history.Type]opOutcome{history.TypeOK: succeeded, history.TypeFail: failed,
 	history.TypeInfo: indefinite}
+
+func (o *operation) span() span { return span{o.invoked, o.done} }
 
 func (o *operation) ok() bool { return o.outcome == succeeded }
 
@@ -93,6 +94,15 @@ func (o *operation) rewritten(e *history.Event) bool {
 		e.Base != "" && e.Base != o.base)
 }
 
+// contradicts reports whether an outcome names another key or lease than its invoke. An acquire's lease is its own.
+func (o *operation) contradicts(e *history.Event) bool {
+	lease := o.lease
+	if o.op == history.OpAcquire {
+		lease = o.id
+	}
+	return o.key != "" && e.Key != "" && e.Key != o.key || lease != 0 && e.Lease != 0 && e.Lease != lease
+}
+
 // operations joins invokes to their outcomes.
 type operations struct {
 	kept []*operation // in the order of their invokes
@@ -136,7 +146,7 @@ func (os *operations) missing() string {
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	process := e.Process
 	if os.find(process, e.ID) != nil {
-		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i,
+		return nil, eventError(i, "%s invokes operation %d a second time: IDs count up within a process",
 			e.Process, e.ID)
 	}
 	o := &operation{
@@ -155,15 +165,18 @@ func (os *operations) outcome(i int, e *history.Event) error {
 	o := os.find(process, e.ID)
 	switch {
 	case o == nil || o.outcome != underWay:
-		return fmt.Errorf("event %d: %s of %s's operation %d (%s), which has no invoke, or ended before", i, e.Type,
+		return eventError(i, "%s of %s's operation %d (%s), which has no invoke, or ended before", e.Type,
 			e.Process, e.ID, e.Op)
 	case o.op == history.OpWrite && o.rewritten(e):
-		return fmt.Errorf("event %d: %s's write %d was invoked with the value %q in the place of %q and ends with %q in "+
+		return eventError(i, "%s's write %d was invoked with the value %q in the place of %q and ends with %q in "+
 			"the place of %q",
-			i, e.Process, e.ID, o.value, o.base, e.Value, e.Base)
+			e.Process, e.ID, o.value, o.base, e.Value, e.Base)
 	case o.op != e.Op:
-		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID,
+		return eventError(i, "%s's operation %d was invoked as %s and ends as %s", e.Process, e.ID,
 			o.op, e.Op)
+	case o.contradicts(e):
+		return eventError(i, "%s's operation %d (%s) was invoked on the key %q and lease %d, and ends on the key %q "+
+			"and lease %d", e.Process, e.ID, e.Op, o.key, o.lease, e.Key, e.Lease)
 	}
 	os.finish(o, e, i)
 	if o.granted() {

@@ -29,7 +29,7 @@ type Property struct {
 	// says otherwise. Without any write, "holds" would mean nothing.
 	Writes int
 
-	judge func(a *analysis, second oracles) (Result, error)
+	judge func(*record) (Result, error)
 }
 
 var properties []Property

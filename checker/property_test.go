@@ -28,7 +28,7 @@ func TestEveryPropertyIsDocumented(t *testing.T) {
 }
 
 // declareToy declares a property for one test.
-func declareToy(t *testing.T, judge func(*analysis, oracles) (Result, error)) {
+func declareToy(t *testing.T, judge func(*record) (Result, error)) {
 	before := properties
 	declare(Property{Name: "toy", Meaning: "nobody plays", Place: 9, judge: judge})
 	t.Cleanup(func() { properties = before })
@@ -42,7 +42,7 @@ func TestAPropertyIsDeclaredOnce(t *testing.T) {
 	require.NoError(t, err)
 
 	known := len(Properties())
-	declareToy(t, func(*analysis, oracles) (Result, error) {
+	declareToy(t, func(*record) (Result, error) {
 		return newResult("toy", []Violation{{Key: "k1", What: "c1 played"}}, map[string]int64{}), nil
 	})
 	verdict, err := h.Verdict()
@@ -54,7 +54,7 @@ func TestAPropertyIsDeclaredOnce(t *testing.T) {
 	require.Equal(t, "c1 played", toy.Violations[0].What)
 
 	broken := errors.New("the toy is broken")
-	properties[len(properties)-1].judge = func(*analysis, oracles) (Result, error) { return Result{}, broken }
+	properties[len(properties)-1].judge = func(*record) (Result, error) { return Result{}, broken }
 	h, err = Read(InMemory(s.end(1000)))
 	require.NoError(t, err)
 	_, err = h.Verdict()

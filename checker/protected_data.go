@@ -18,9 +18,7 @@ var _ = declare(Property{
 	Meaning: "at the store that the lock guards, no acknowledged update is lost and no stale write is accepted",
 	Place:   2, Writes: 2,
 	Brief: func(Violation, string) string { return "an update is lost" },
-	judge: func(a *analysis, second oracles) (Result, error) {
-		return (&protectedData{a}).judge(second.register)
-	},
+	judge: func(r *record) (Result, error) { return (&protectedData{r}).judge() },
 })
 
 // protectedData: at the store that the lock guards, no acknowledged update is lost and no stale write is accepted. An
@@ -28,9 +26,9 @@ var _ = declare(Property{
 // a lock"). A write is stale if the store had accepted a newer fencing token before the write arrived, or before it was
 // invoked if no link shows the arrival ("Making the lock safe with fencing"). Two oracles judge each key's chain of
 // versions: a walk along it, and porcupine. If they disagree, there is no verdict at all.
-type protectedData struct{ *analysis }
+type protectedData struct{ *record }
 
-func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Result, error) {
+func (p *protectedData) judge() (Result, error) {
 	keys, err := p.registers()
 	if err != nil {
 		return Result{}, err
@@ -39,8 +37,8 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	measured := map[string]int64{"writes": int64(p.counts.writes), "rejected": int64(p.counts.rejected)}
 	unknown := ""
 	for _, k := range keys {
-		accesses, open := k.accesses()
-		clashes, answer := chain(accesses), second(accesses)
+		accesses, open := p.accesses(k)
+		clashes, answer := chain(accesses), p.second.register(accesses)
 		if err := compareOracles(ProtectedData, k.name, len(clashes) > 0, answer); err != nil {
 			return Result{}, err
 		}
@@ -92,8 +90,8 @@ func (p *protectedData) registers() ([]*keyed, error) {
 		}
 	}
 	if wrong != nil {
-		return nil, fmt.Errorf("event %d: %s writes %s to %q, which is no new version: each write needs a value of its own",
-			wrong.call, wrong.process, VersionName(wrong.value), wrong.key)
+		return nil, eventError(wrong.call, "%s writes %s to %q, which is no new version: each write needs a value of its own",
+			wrong.process, VersionName(wrong.value), wrong.key)
 	}
 	slices.SortFunc(keys, byName)
 	return keys, nil

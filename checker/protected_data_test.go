@@ -33,8 +33,8 @@ func TestAccesses_DerivedVersionSeen_ShowsItsBase(t *testing.T) {
 	s.write("c2", 0, 0, 900, history.TypeInfo, "v1", "v2", 0)
 	s.read("c3", 0, 50, 100, "v2", 0)
 	s.read("c1", 0, 50, 500, "v1", 0)
-	r := s.history(t, 0).analysis.record
-	accesses, _ := r.key("k1").accesses()
+	r := s.history(t, 0).record
+	accesses, _ := r.accesses(r.key("k1"))
 	for _, a := range accesses {
 		if a.write {
 			require.Equal(t, 100*ms, a.ret, a.value)
@@ -94,7 +94,8 @@ func TestAccesses_EffectTimes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := newStory()
 			test.tell(s)
-			accesses, _ := s.history(t, 0).analysis.record.key("k1").accesses()
+			r := s.history(t, 0).record
+			accesses, _ := r.accesses(r.key("k1"))
 			a := accesses[0]
 			require.Equal(t, span{test.from * ms, test.to * ms}, span{a.call, a.ret})
 		})
@@ -121,6 +122,21 @@ func TestWrite_ReplyMissing_MayBeAccepted(t *testing.T) {
 		s.write("c1", 1, 20, 0, "", "", "v2", 1)
 		s.write("c2", 0, 100, 200, history.TypeOK, "", "v1", 2)
 		s.stored("c2", "v1", 110, 150)
+	})
+}
+
+// Without the links to the store, a write of which nobody learned the outcome may have reached it.
+func TestWrite_NoLinksToTheStore_MayBeAccepted(t *testing.T) {
+	why := `unknown: c1's write v2 of "k1" had no reply`
+	requireVerdicts(t, ProtectedData, []storyCase{
+		{"it never returned", func(s *story) { s.write("c1", 1, 20, 0, "", "", "v2", 0) }, history.Inconclusive, why},
+		{"its outcome is unknown", func(s *story) { s.write("c1", 1, 20, 30, history.TypeInfo, "", "v2", 0) },
+			history.Inconclusive, why},
+		{"it failed", func(s *story) { s.write("c1", 1, 20, 30, history.TypeFail, "", "v2", 0) }, history.Holds, ""},
+		{"it loses nothing", func(s *story) { s.write("c1", 1, 210, 0, "", "v1", "v2", 0) }, history.Holds, ""},
+	}, func(s *story) {
+		s.grant("c1", 0, 10, 900)
+		s.write("c2", 0, 100, 200, history.TypeOK, "", "v1", 0)
 	})
 }
 
@@ -206,15 +222,6 @@ func TestRegisterOracle_SplitHistoryEqualsWhole(t *testing.T) {
 	accesses[1001].base = "v3"
 	require.NotEmpty(t, chain(accesses))
 	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), derivedRegisterOracle(accesses))
-}
-
-func TestRingOfWrites(t *testing.T) {
-	found := chain([]access{
-		{write: true, base: "b", value: "a", call: 1, ret: 2},
-		{write: true, base: "a", value: "b", call: 1, ret: 2},
-	})
-	require.Len(t, found, 1)
-	require.Equal(t, unknownVersion, found[0].kind)
 }
 
 func TestProtectedData(t *testing.T) {

@@ -27,7 +27,7 @@ func (r *record) prompt() int64 {
 // overlapsBriefly reports whether a cut or a hold overlaps an interval for no longer than a prompt reply: it ended as
 // the interval began, and blocks no message any more. The end of a fault is recorded after it delivers its messages.
 func (r *record) overlapsBriefly(f fault, of span) bool {
-	holds := f.class == history.LinkCut || f.class == history.MessageHeld
+	holds := f.Class == history.LinkCut || f.Class == history.MessageHeld
 	return holds && min(f.until, of.until)-max(f.since, of.from) <= r.prompt()
 }
 
@@ -37,9 +37,9 @@ func (r *record) unhealthy(client, node string) []span {
 	spans := r.slowSpans(link)
 	for _, f := range r.faults {
 		switch {
-		case f.target == node && f.class.StopsNode():
+		case f.target == node && f.Class.StopsNode():
 			spans = append(spans, r.nodeFaultSpans(f, client)...)
-		case f.link == link && f.class.DisturbsLink() && f.class != history.LinkSlow:
+		case f.link == link && f.Class.DisturbsLink() && f.Class != history.LinkSlow:
 			spans = append(spans, r.linkFaultSpan(f, client))
 		}
 	}
@@ -51,16 +51,16 @@ func (r *record) unhealthy(client, node string) []span {
 // server can hang in an fsync, or end by itself.
 func (r *record) nodeFaultSpans(f fault, client string) []span {
 	whole := f.possible()
-	if f.class != history.NodeDisk && f.class != history.NodeMemory {
+	if f.Class != history.NodeDisk && f.Class != history.NodeMemory {
 		return []span{whole}
 	}
-	if t, alive := r.answers.signOfLife(f.target, f.until); alive {
+	if t, alive := r.replies.signOfLife(f.target, f.until); alive {
 		whole.until = max(whole.until, t)
 	} else {
 		whole.until = never
 	}
 	var healthy []span
-	for _, a := range r.answers.setSpans(client, f.target) {
+	for _, a := range r.replies.setSpans(client, f.target) {
 		if a.length() <= r.prompt() {
 			healthy = append(healthy, span{a.from, a.until + r.prompt()})
 		}
@@ -73,19 +73,19 @@ func (r *record) nodeFaultSpans(f fault, client string) []span {
 // node gave the last of them: a retry is answered.
 func (r *record) linkFaultSpan(f fault, client string) span {
 	whole := f.possible()
-	if f.class != history.MessageHeld && f.class != history.MessageLost {
+	if f.Class != history.MessageHeld && f.Class != history.MessageLost {
 		return whole
 	}
-	if f.class == history.MessageLost && f.sendTimesKnown() {
+	if f.Class == history.MessageLost && f.sendTimesKnown() {
 		return span{whole.from, min(whole.until, r.messageLossEnd(f))}
 	}
-	left := max(f.cause.Count, 1)
-	for _, a := range r.answers.setSpans(client, f.link.To) {
+	left := max(f.Count, 1)
+	for _, a := range r.replies.setSpans(client, f.link.To) {
 		if a.from < f.from || a.until >= f.until {
 			continue
 		}
 		left--
-		if left == 0 && f.class == history.MessageLost && f.cause.OnSetReplies() {
+		if left == 0 && f.Class == history.MessageLost && f.OnSetReplies() {
 			whole.until = max(whole.from, a.until+r.prompt())
 			break
 		}
@@ -105,7 +105,7 @@ func (r *record) messageLossEnd(f fault) int64 {
 		return f.since
 	}
 	last := f.sent[len(f.sent)-1]
-	if len(f.sent) < max(f.cause.Count, 1) {
+	if len(f.sent) < max(f.Count, 1) {
 		return last + r.header.Bounds.Grant
 	}
 	return last + r.prompt()
@@ -117,7 +117,7 @@ func (f fault) sendTimesKnown() bool { return f.impact != nil && *f.impact == le
 // dropsSetReply reports whether a fault loses or holds the replies to SETs. A client that does not know whether it has
 // a key can still release it.
 func (f fault) dropsSetReply() bool {
-	return (f.class == history.MessageLost || f.class == history.MessageHeld) && f.cause.OnSetReplies()
+	return (f.Class == history.MessageLost || f.Class == history.MessageHeld) && f.OnSetReplies()
 }
 
 // unreachable returns when a client could not reach a healthy majority: too many nodes of its list were unhealthy, or
@@ -130,12 +130,12 @@ func (r *record) unreachable(client string, k *keyed, certainly bool) []span {
 // starved returns when a client's timers, and so its retries, were late.
 func (r *record) starved(client string) []span {
 	return r.faults.spans(fault.possible,
-		func(f fault) bool { return f.target == client && f.class == history.ClientStarved })
+		func(f fault) bool { return f.target == client && f.Class == history.ClientStarved })
 }
 
 // stopped returns when a client was stopped.
 func (r *record) stopped(client string) []span {
-	return r.faults.spans(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
+	return r.faults.spans(fault.possible, func(f fault) bool { return f.target == client && f.Class.StopsClient() })
 }
 
 // heldTooLong reports whether a link's faults, one or several in turn, held up a client's command for a TTL or longer,
@@ -148,7 +148,7 @@ func (r *record) heldTooLong(client, node string, t int64) bool {
 		for _, f := range r.faults {
 			// The last fault ended just before t; each earlier one ended when the next had begun.
 			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
-			if over && f.link == link && f.class.DisturbsLink() && f.from < from {
+			if over && f.link == link && f.Class.DisturbsLink() && f.from < from {
 				from, extended = f.from, true
 			}
 		}
@@ -161,7 +161,7 @@ func (r *record) heldTooLong(client, node string, t int64) bool {
 func (r *record) arrival(client, node string, t int64) int64 {
 	link := history.Link{From: client, To: node}
 	for _, f := range r.faults {
-		if f.link == link && f.class == history.LinkCut && !f.cause.ToClient() && f.from <= t && t < f.until {
+		if f.link == link && f.Class == history.LinkCut && !f.ToClient() && f.from <= t && t < f.until {
 			t = f.until
 		}
 	}
@@ -171,7 +171,7 @@ func (r *record) arrival(client, node string, t int64) int64 {
 // executionTime is when a node executes a command that arrives at a time: at once, or at the end of its pause.
 func (r *record) executionTime(node string, t int64) int64 {
 	for _, f := range r.faults {
-		if f.target == node && f.class.Pauses() && f.from <= t && t < f.until {
+		if f.target == node && f.Class.Pauses() && f.from <= t && t < f.until {
 			return f.until
 		}
 	}
@@ -181,10 +181,10 @@ func (r *record) executionTime(node string, t int64) int64 {
 // harmlessDelay reports whether a fault is a delay that leaves its node healthy: it is background, or small against the
 // bounds together with the link's other delays.
 func (r *record) harmlessDelay(f fault) bool {
-	if f.class != history.LinkSlow {
+	if f.Class != history.LinkSlow {
 		return false
 	}
-	if f.cause.Background {
+	if f.Background {
 		return true
 	}
 	return !slices.ContainsFunc(r.slowSpans(f.link), f.possible().overlaps)
@@ -195,10 +195,10 @@ func (r *record) harmlessDelay(f fault) bool {
 func (r *record) slowSpans(link history.Link) []span {
 	var delays []weighted
 	for _, f := range r.faults {
-		if f.link != link || f.class != history.LinkSlow || f.cause.Background {
+		if f.link != link || f.Class != history.LinkSlow || f.Background {
 			continue
 		}
-		by := f.cause.Delay
+		by := f.Delay
 		if by <= 0 { // unknown delay
 			by = r.prompt()
 		}

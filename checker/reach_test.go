@@ -46,19 +46,6 @@ func TestCommandHeldForATTL_KeyIsAnObstacle(t *testing.T) {
 	}
 }
 
-// If one node recovers at the moment at which another fails, a majority stays in reach.
-func TestNodesFailInTurn_MajorityStaysInReach(t *testing.T) {
-	for _, property := range []string{FaultTolerance, DeadlockFreedom} {
-		s := newStory()
-		s.header.Bounds.Grant, s.header.Bounds.Free = 800*ms, 800*ms
-		s.lasting(0, 2000, "pause", "n1")
-		s.lasting(0, 700, "pause", "n2")
-		s.lasting(700, 2000, "pause", "n3")
-		s.attempt("c1", 10, 1400, history.TypeFail)
-		require.True(t, s.violated(t, property), property)
-	}
-}
-
 // A node with a disk fault is healthy while it replies within a tenth of the bound for a grant, and for as long
 // afterwards.
 func TestDiskFault_PromptReply_ShowsAHealthyNode(t *testing.T) {
@@ -69,7 +56,7 @@ func TestDiskFault_PromptReply_ShowsAHealthyNode(t *testing.T) {
 		s.lasting(0, 500, "slow-fsync", "n1")
 		s.silent(100, "c1", "t1", "n1")(answered, "OK", true)
 		s.look(600, "n1", "r1", "", 0)
-		require.Equal(t, unhealthy, s.history(t, 0).analysis.unhealthy("c1", "n1"), answered)
+		require.Equal(t, unhealthy, s.history(t, 0).record.unhealthy("c1", "n1"), answered)
 	}
 }
 
@@ -87,7 +74,7 @@ func TestFaultOnOneMessage_EndsWithTheSecondSet(t *testing.T) {
 		for i := range test.arrived {
 			s.silent(test.arrived[i], "c1", "t1", "n1")(test.answered[i], "OK", true)
 		}
-		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
+		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).record.unhealthy("c1", "n1"), test)
 	}
 }
 
@@ -103,7 +90,7 @@ func TestLostSetReply_LinkRecovers(t *testing.T) {
 		s := newStory()
 		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Asked: test.asked})
 		s.silent(150, "c1", "t1", "n1")(170, "OK", true)
-		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
+		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).record.unhealthy("c1", "n1"), test)
 	}
 }
 
@@ -249,7 +236,8 @@ func TestKilledClient_PendingSetStillTakesEffect(t *testing.T) {
 func TestHeldTooLong(t *testing.T) {
 	const ms = int64(1_000_000)
 	held := func(from, until int64) fault {
-		return fault{class: history.LinkSlow, link: history.Link{From: "c1", To: "n1"}, span: span{from * ms, until * ms}}
+		return fault{Fault: &history.Fault{Class: history.LinkSlow}, link: history.Link{From: "c1", To: "n1"},
+			span: span{from * ms, until * ms}}
 	}
 	for name, c := range map[string]struct {
 		faults faults

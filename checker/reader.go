@@ -23,13 +23,13 @@ type reader struct {
 
 // readRecord reads the history up to the leases.
 func readRecord(source Source) (*record, error) {
-	record := newRecord(source)
+	record := newRecord()
 	r := &reader{
 		record: record, faulty: newFaultReader(), writing: map[version]*operation{},
 		builder: leaseBuilder{record: record, replied: map[string]int64{}, replyDelay: never}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
-	if err := record.source(r.event); err != nil {
+	if err := source(r.event); err != nil {
 		return nil, err
 	}
 	if r.index == 0 {
@@ -37,11 +37,6 @@ func readRecord(source Source) (*record, error) {
 	}
 	record.traffic = r.traffic.Report()
 	record.faults = r.faulty.until(record.end)
-	for _, f := range record.faults {
-		if f.class == history.ClientKilled {
-			record.kills[f.target] = append(record.kills[f.target], f.from)
-		}
-	}
 	r.names.end()
 	r.sortOperations()
 	return record, r.builder.end()
@@ -76,7 +71,7 @@ func (r *reader) event(e *history.Event) error {
 		r.builder.recordLoss(i, e, e.Lease)
 		return nil
 	case history.TypeCancel:
-		r.cancels = append(r.cancels, cancel{e.Process, e.Time, int32(i)})
+		r.cancels = append(r.cancels, moment{i, e.Time, e.Process})
 		return nil
 	case history.TypeEnd: // late events of clients may follow
 		r.finished = true
@@ -148,7 +143,7 @@ func (r *reader) sortOperations() {
 	for _, o := range r.operations.kept {
 		if o.outcome == underWay {
 			o.done = r.end
-			if t, killed := r.kills.first(o.process, o.invoked); killed { // a killed client waits no longer
+			if t, killed := r.faults.killed(o.process, o.invoked); killed { // a killed client waits no longer
 				o.done = t
 			}
 		}

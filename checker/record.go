@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,42 +9,62 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// record is the content of a history, read once for judges, facts and drawings. A [reader], a [timeline] and [analyse]
-// make it; then nothing in it changes.
+// record is the content of a history, read once for judges, facts and drawings. A [reader], a [timeline] and
+// [record.derive] make it; then nothing in it changes.
 type record struct {
 	header     history.Header
-	source     Source
 	byName     map[string]*keyed
 	keys       []*keyed // those with acquires, sorted by name
 	operations operations
 	clocks     clocks
 	faults     faults
-	kills      kills
 	end        int64           // time of the last event
 	finished   bool            // the history was not cut short
 	traffic    *traffic.Report // what the raw events on the links show
 
 	extensions map[*operation][]*operation            // of each grant, the successful ones, ordered by end
 	ownerships []*keyOwnership                        // of all keys on all nodes
-	prolonged  map[*keyOwnership][]extension          // those that took effect
+	prolonged  map[*keyOwnership][]moment             // by any client; those that took effect
 	changes    []change                               // if a command has an unknown effect: of all clients
-	cancels    []cancel                               // in the order of the history
+	storeLinks bool                                   // it has commands on links to the store
+	cancels    []moment                               // by callers, of their clients' current operations, in order
 	stalls     []stall                                // in the same order
 	names      serverKeys                             // the servers' names of the callers' keys
-	answers    answers                                // replies that show a fault's effect
+	replies    nodeReplies                            // replies that show a fault's effect
 	looks      map[string]map[string]history.KeyState // by node, the keys that the last look into it found
 	// unmet is the script's first unmet precondition; ineffective is the first fault that did not take effect. "":
 	// none.
 	unmet, ineffective string
+	missing            string // which operations the history lacks; "": none
+	// keysUnknown is why the owners of the lock's keys are unknown; "": they are known.
+	keysUnknown string
+	counts      counts
+	second      oracles
 }
 
-func newRecord(source Source) *record {
+func newRecord() *record {
 	return &record{
-		source: source, looks: map[string]map[string]history.KeyState{},
+		looks:      map[string]map[string]history.KeyState{},
 		byName:     map[string]*keyed{},
 		operations: operations{byID: map[operationID]*operation{}},
-		kills:      kills{},
-		prolonged:  map[*keyOwnership][]extension{}, extensions: map[*operation][]*operation{}, names: newServerKeys(),
+		prolonged:  map[*keyOwnership][]moment{}, extensions: map[*operation][]*operation{}, names: newServerKeys(),
+		second: oracles{mutex: ownedMutexOracle, register: derivedRegisterOracle},
+	}
+}
+
+// derive adds what several properties need, once the timeline is known.
+func (r *record) derive() {
+	for _, k := range r.keys {
+		k.inferTokens()
+	}
+	r.keysUnknown, r.missing = r.names.unknownReason(r.keys), r.operations.missing()
+	r.findImpacts()
+	r.counts = countsOf(r)
+	for _, k := range r.keys {
+		k.held, k.waits = spansOf(k.leases), k.waitPeriods(cmp.Or(r.header.Bounds.Grant, r.header.Bounds.Free))
+		r.findObstacles(k)
+		k.unreachable = k.byClient(func(client string) []span { return r.unreachable(client, k, false) })
+		k.excused = k.byClient(func(client string) []span { return union(k.unreachable[client], r.starved(client)) })
 	}
 }
 

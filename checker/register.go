@@ -28,8 +28,8 @@ type access struct {
 // effect. A write took effect between its arrival and its reply on the store's link, if the link shows them. A write
 // with an unknown outcome took effect if the store's reply accepted it, or if an operation saw its value, and then
 // before the first such operation ended. Any other write that reached the store and was not rejected is open: it may
-// have taken effect, last of all.
-func (k *keyed) accesses() (accesses, open []access) {
+// have taken effect, last of all. If no link to the store is recorded, any other write may have reached it.
+func (r *record) accesses(k *keyed) (accesses, open []access) {
 	seen := k.firstSeen()
 	accesses = make([]access, 0, len(k.storeOps))
 	for _, o := range k.storeOps {
@@ -52,7 +52,7 @@ func (k *keyed) accesses() (accesses, open []access) {
 			}
 			a.ret = never
 			if !isSeen && !a.unseen {
-				if p != nil && !p.rejected {
+				if p == nil && !r.storeLinks || p != nil && !p.rejected {
 					open = append(open, a)
 				}
 				continue
@@ -259,6 +259,7 @@ type version struct {
 
 func (r *reader) trackStoreWrite(e *history.Event) {
 	link, _ := e.Link()
+	r.storeLinks = r.storeLinks || link.To == history.StoreName
 	if e.Command == nil || e.Command.Effect != history.EffectSet || link.To != history.StoreName {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 // By then the lease's key is not left on enough nodes to keep another client from a majority, if one of these nodes, at
 // least, was healthy for the releasing client all the while. A key that is only possibly left makes the verdict
 // unknown.
-type releaseBound struct{ *analysis }
+type releaseBound struct{ *record }
 
 func (b *releaseBound) violations() []Violation {
 	bound := b.header.Bounds.Release
@@ -25,7 +25,7 @@ func (b *releaseBound) violations() []Violation {
 		if o.op != history.OpRelease || o.done-o.invoked <= bound {
 			continue
 		}
-		for _, clear := range (span{o.invoked, o.done}).without(b.keyOf(o).unreachable[o.process]) {
+		for _, clear := range o.span().without(b.keyOf(o).unreachable[o.process]) {
 			if clear.length() > bound {
 				found = append(found, b.lateReturn(o, clear))
 			}
@@ -106,7 +106,7 @@ func (b *releaseBound) findLeftovers(k *keyed, certainly bool) []leftoverKeys {
 	var found []leftoverKeys
 	for _, l := range k.leases {
 		due := l.until + bound
-		keys := lingering[l.grant.keyToken]
+		keys := lingering[l.grant.token]
 		if l.ended != EndedRelease || due >= b.end || len(keys) == 0 {
 			continue
 		}
@@ -161,7 +161,7 @@ func (b *releaseBound) setByLaterAcquire(l lease, h *keyOwnership) bool {
 	k := b.key(l.grant.key)
 	later, repeated := false, false
 	for _, o := range k.acquires {
-		repeated = repeated || o.ok() && o != l.grant && o.keyToken == h.token
+		repeated = repeated || o.ok() && o != l.grant && o.token == h.token
 		later = later || o.process == l.client && l.until <= o.invoked && o.invoked <= h.from
 	}
 	return later && repeated

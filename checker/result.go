@@ -13,8 +13,8 @@ type Result struct {
 	// Cause is why the verdict is inconclusive, "" if it is not. Reason begins with it, and says what was missing.
 	Cause  Cause  `json:"cause,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Unmet is the script's first unmet precondition, if the property is violated nevertheless: it is not the violation
-	// that the scenario means to show.
+	// Unmet is the first unmet precondition of the script, which ends it early. A violation beside it is not the one that
+	// the scenario means to show; a vacuous verdict might be another after the whole script.
 	Unmet string `json:"unmet,omitempty"`
 	// Violations are the first hundred; Measured["violations"] counts them all. A stalled result keeps them for the
 	// reader: they may be artefacts.
@@ -35,8 +35,8 @@ const (
 	Unfinished Cause = "unfinished" // the run was cut short
 	// Contradicted: the nodes' replies fit no order of the commands that reached them.
 	Contradicted Cause = "contradicted"
-	// Unstaged: the lock cannot work with the scenario's background faults.
-	Unstaged Cause = "unstaged"
+	// NeedsAllNodes: the lock cannot work with the scenario's background faults.
+	NeedsAllNodes Cause = "needs-all-nodes"
 )
 
 // NotJudged is the result of a property without a verdict, as of a trial that was interrupted.
@@ -80,16 +80,16 @@ type Lease struct {
 	Ended string `json:"ended"`
 }
 
-// Tenure is an interval during which a key on a node had one token, as the history's commands, replies and looks show
-// it.
-type Tenure struct {
+// Ownership is an interval during which a key on a node had one token, as the history's commands, replies and looks
+// show it.
+type Ownership struct {
 	Node  string `json:"node"`
 	Key   string `json:"key"`
 	Token string `json:"token"`
 	Owner string `json:"owner,omitempty"` // the client that used the token, if known
 	From  int64  `json:"from"`
 	Until int64  `json:"until"`
-	// Ended is what ended it: one of the Tenure constants, such as TenureExpired.
+	// Ended is what ended it: one of the Ownership constants, such as OwnershipExpired.
 	Ended string `json:"ended"`
 }
 

@@ -8,17 +8,18 @@ import (
 )
 
 // runHealth decides whether a run's times, its end and its nodes' replies can be trusted.
-type runHealth struct{ *analysis }
+type runHealth struct{ *record }
 
 // judge takes back what a run cannot show. If the harness was held up, its times prove nothing, and no verdict stands.
-// If the history was cut short or lacks an operation, or a node did not behave as a Redis server, no "holds" stands,
-// but a violation does. If the owners of keys are unknown, a violation that rests on them does not stand either.
+// If it lacks an operation, none stands either: the missing one may be a release, or the write that a read found. If
+// the history was cut short, or a node did not behave as a Redis server, no "holds" stands, but a violation does. If
+// the owners of keys are unknown, a violation that rests on them does not stand either.
 func (t runHealth) judge(result *Result) {
 	if what := t.stalled(); what != "" && t.matters(*result) {
 		result.Undecide(Stalled, "%s", what)
 		return
 	}
-	if result.Verdict == history.Holds && t.missing != "" {
+	if result.Verdict != history.Inconclusive && t.missing != "" {
 		result.Undecide(Unfinished, "%s", t.missing)
 	}
 	if result.Verdict == history.Holds && !t.finished {

@@ -54,18 +54,6 @@ func TestKeyNames_AreLearnedFromAcquires(t *testing.T) {
 	}
 }
 
-func TestKeyNames_LeftoverKey_IsViolatedUnderAnyName(t *testing.T) {
-	for _, name := range []string{"k1", "lock:k1"} {
-		s := newStory()
-		s.header.Bounds.Release = 300 * ms
-		s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
-		s.grant("c1", 0, 10, 900)
-		s.release("c1", 1, 20, 30, history.TypeOK)
-		s.grant("c2", 40, 1020, 900)
-		renamed(s, func(*history.Command) string { return name }).requireVerdict(t, FaultTolerance, history.Violated, "")
-	}
-}
-
 // A release may free the lock by another key than the one that it leaves, such as a version in the key's name.
 func TestKeyNames_ReleaseByUnknownCommand_IsInconclusive(t *testing.T) {
 	for name, c := range map[string]struct{ reply, verdict, reason string }{

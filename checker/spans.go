@@ -2,12 +2,13 @@ package checker
 
 import (
 	"cmp"
-	"math"
 	"slices"
+
+	"example.org/lockproof/harness/history"
 )
 
 // never is a time that no history reaches. It can be doubled and added to without overflow.
-const never = math.MaxInt64 / 8
+const never = history.MaxTime + 1
 
 // span is an interval [from, until) of the true clock.
 type span struct{ from, until int64 }

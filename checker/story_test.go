@@ -265,7 +265,7 @@ func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) R
 		require.Empty(t, r.Cause)
 		return r
 	}
-	require.Contains(t, []Cause{Vacuous, Stalled, Unknown, Unfinished, Contradicted, Unstaged}, r.Cause)
+	require.Contains(t, []Cause{Vacuous, Stalled, Unknown, Unfinished, Contradicted, NeedsAllNodes}, r.Cause)
 	require.True(t, strings.HasPrefix(r.Reason, string(r.Cause)+": "), r.Reason)
 	return r
 }

@@ -11,7 +11,6 @@ import (
 type timeline struct {
 	record *record
 	nodes  map[string]bool // the servers of this run
-	now    map[place]*keyOwnership
 	// By node: its last crash, until a look shows what it has kept; its last memory fault; its last move of a slot.
 	down, full, moved map[string]moment
 	unanswered        unanswered
@@ -20,31 +19,32 @@ type timeline struct {
 	foreign           map[place]int64         // when a reply last showed a key of no known SET
 }
 
-// moment is an event's index and time.
+// moment is an event's index and time, with its client or node.
 type moment struct {
-	event int
-	time  int64
+	event   int
+	time    int64
+	process string
 }
 
 // readTimeline follows the events. In virtual time a fault and the looks before and after it may share an instant.
 // Looks are applied last, so that the fault explains a key that they miss.
-func readTimeline(r *record) error {
+func readTimeline(r *record, source Source) error {
 	t := &timeline{
-		record: r, nodes: map[string]bool{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
+		record: r, nodes: map[string]bool{}, last: map[place]*keyOwnership{},
 		down: map[string]moment{}, full: map[string]moment{}, moved: map[string]moment{},
 		unanswered: unanswered{}, foreign: map[place]int64{},
 	}
 	for _, node := range r.header.Servers() {
 		t.nodes[node] = true
 	}
-	r.answers = newAnswers(r.faults)
+	r.replies = newNodeReplies(r.faults)
 	i := 0
-	err := r.source(func(e *history.Event) error {
+	err := source(func(e *history.Event) error {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
 			t.applyLooks()
 		}
 		t.follow(i, e)
-		r.answers.follow(e)
+		r.replies.follow(e)
 		i++
 		return nil
 	})
@@ -52,12 +52,10 @@ func readTimeline(r *record) error {
 		return err
 	}
 	t.applyLooks()
-	for _, h := range t.now {
-		if h.expires <= r.end {
-			t.close(h, h.expires, TenureExpired, -1)
-			continue
+	for p := range t.last {
+		if h := t.current(p, r.end); h != nil {
+			t.close(h, r.end, OwnershipOpen, -1)
 		}
-		t.close(h, r.end, TenureOpen, -1)
 	}
 	t.addUnseen()
 	return nil
@@ -70,13 +68,13 @@ func (t *timeline) follow(i int, e *history.Event) {
 		client, node := link.From, link.To
 		if e.Command.Effect != history.EffectRead && len(t.record.names.changed) > 0 && t.nodes[node] {
 			when := t.record.executionTime(node, t.record.arrival(client, node, e.Time))
-			t.record.changes = append(t.record.changes, change{moment{i, when}, client, node})
+			t.record.changes = append(t.record.changes, change{moment{i, when, client}, node})
 		}
 		if !t.nodes[node] || e.Command.Effect == "" {
 			return
 		}
 		p := place{node, t.record.names.ofCaller(e.Command.Key)}
-		c := keyCommand{e.Command, client, e.Time, i}
+		c := keyCommand{e.Command, moment{i, e.Time, client}}
 		switch {
 		case c.Effect == history.EffectRead:
 			if e.Type == history.TypeReply {
@@ -88,13 +86,13 @@ func (t *timeline) follow(i int, e *history.Event) {
 		default:
 			t.unanswered.add(c, p)
 			if k := t.record.key(p.key); t.record.header.Fencing && c.Effect == history.EffectSet {
-				k.taking = append(k.taking, takingCommand{c.client, c.Token, c.time})
+				k.taking = append(k.taking, takingCommand{c.moment, c.Token})
 			}
 		}
 	case e.Type == history.TypeFault:
 		t.fault(i, e)
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-		t.looks = append(t.looks, look{i, e.Time, e.Process, e.Node})
+		t.looks = append(t.looks, look{moment{i, e.Time, e.Process}, e.Node})
 	}
 }
 
@@ -112,9 +110,12 @@ func (t *timeline) read(c keyCommand, p place) {
 
 // current returns the current ownership at a place, after it has ended an expired one.
 func (t *timeline) current(p place, now int64) *keyOwnership {
-	h := t.now[p]
-	if h != nil && h.expires <= now {
-		t.close(h, h.expires, TenureExpired, -1)
+	h := t.last[p]
+	switch {
+	case h == nil || h.ended != "":
+		return nil
+	case h.expires <= now:
+		t.close(h, h.expires, OwnershipExpired, -1)
 		return nil
 	}
 	return h
@@ -125,16 +126,14 @@ func (t *timeline) close(h *keyOwnership, now int64, why string, ender int) {
 	if c, sent := t.unanswered.deleted(h); sent && c.time >= h.seen {
 		h.mayBeGone = c.time
 	}
-	delete(t.now, place{h.node, h.key})
 }
 
 func (t *timeline) open(p place, now int64, token string, owner string, event int) *keyOwnership {
 	h := &keyOwnership{
-		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: token,
-		set: int32(event), ender: -1,
+		span: span{from: now}, place: p, expires: never, owner: owner, token: token, set: int32(event), ender: -1,
 	}
 	t.record.ownerships = append(t.record.ownerships, h)
-	t.now[p], t.last[p] = h, h
+	t.last[p] = h
 	k := t.record.key(p.key)
 	k.ownerships = append(k.ownerships, h)
 	return h
@@ -179,14 +178,14 @@ func (t *timeline) set(c keyCommand, p place, before *keyOwnership) {
 			return
 		}
 		if c.Unconditional && before.show(c.Reply, c.time) {
-			t.remove(c, before, c.client == before.owner)
+			t.remove(c, before, c.process == before.owner)
 		} else {
 			t.endMissing(c.event, c.time, before)
 		}
 	}
-	h := t.open(p, c.time, c.Token, c.client, c.event)
+	h := t.open(p, c.time, c.Token, c.process, c.event)
 	h.unnamed = c.unnamed()
-	h.overwrites = before != nil && c.overwrites(before) && (before.ended == TenureVanished || before.by == c.client)
+	h.overwrites = before != nil && c.overwrites(before) && (before.ended == OwnershipVanished || before.by == c.process)
 	t.applyExpiry(c, h)
 }
 
@@ -194,33 +193,27 @@ func (t *timeline) set(c keyCommand, p place, before *keyOwnership) {
 func (c keyCommand) unnamed() bool { return c.Token == "" && strings.HasPrefix(c.Name, "EVAL") }
 
 // overwrites reports whether a command sets the key although another client has it.
-func (c keyCommand) overwrites(h *keyOwnership) bool { return c.Unconditional && h.owner != c.client }
+func (c keyCommand) overwrites(h *keyOwnership) bool { return c.Unconditional && h.owner != c.process }
 
 // isOwn reports whether a command that sets the key found its own token; if a token is unknown, whether the owner is
 // its client.
 func (h *keyOwnership) isOwn(c keyCommand) bool {
 	if c.unnamed() || h.unnamed {
-		return h.owner == c.client
+		return h.owner == c.process
 	}
 	return h.token == c.Token
-}
-
-// extension is an extension of a key, by its owner or by another client.
-type extension struct {
-	moment
-	client string
 }
 
 // change is a command of a client that may have changed a key, or the reply to one.
 type change struct {
 	moment
-	client, node string
+	node string
 }
 
 // prolong follows a command that sets a new expiry.
 func (t *timeline) prolong(c keyCommand, h *keyOwnership) {
 	t.applyExpiry(c, h)
-	t.record.prolonged[h] = append(t.record.prolonged[h], extension{moment{c.event, c.time}, c.client})
+	t.record.prolonged[h] = append(t.record.prolonged[h], c.moment)
 }
 
 // applyExpiry sets a key's expiry as a command does.
@@ -234,17 +227,17 @@ func (t *timeline) applyExpiry(c keyCommand, h *keyOwnership) {
 
 // remove ends an ownership by a command, of its owner or of another client.
 func (t *timeline) remove(c keyCommand, h *keyOwnership, own bool) {
-	h.by = c.client
-	why := TenureRemoved
+	h.by = c.process
+	why := OwnershipRemoved
 	if own {
-		why = TenureDeleted
+		why = OwnershipDeleted
 	}
 	t.close(h, c.time, why, c.event)
 }
 
 // ofOwner reports whether a delete is by the owner of the key, and names its token or none.
 func (c keyCommand) ofOwner(h *keyOwnership) bool {
-	return c.client == h.owner && (c.Token == "" || c.Token == h.token)
+	return c.process == h.owner && (c.Token == "" || c.Token == h.token)
 }
 
 // endMissing ends an ownership whose key turned out to be missing, with the first cause that fits.
@@ -255,19 +248,19 @@ func (t *timeline) endMissing(i int, now int64, h *keyOwnership) {
 	deletion, sent := t.unanswered.deleted(h)
 	switch {
 	case fell && down.time >= h.from:
-		t.close(h, down.time, TenureForgotten, down.event)
+		t.close(h, down.time, OwnershipForgotten, down.event)
 	case sent:
 		t.remove(deletion, h, deletion.ofOwner(h))
 	case h.expires-now <= precision:
-		t.close(h, now, TenureExpired, -1)
+		t.close(h, now, OwnershipExpired, -1)
 	case slot && moving.time >= h.from:
-		t.close(h, moving.time, TenureMoved, moving.event)
+		t.close(h, moving.time, OwnershipMoved, moving.event)
 	case filled && full.time >= h.from:
-		t.close(h, full.time, TenureEvicted, full.event)
+		t.close(h, full.time, OwnershipEvicted, full.event)
 	case t.masterFell(h):
-		t.close(h, now, TenureResynced, t.down[t.master(h.node)].event)
+		t.close(h, now, OwnershipResynced, t.down[t.master(h.node)].event)
 	default:
-		t.close(h, now, TenureVanished, i)
+		t.close(h, now, OwnershipVanished, i)
 	}
 }
 
@@ -286,7 +279,7 @@ func (t *timeline) masterFell(h *keyOwnership) bool {
 func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Class == history.SlotMoves { // its end moves keys too
 		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Asked.To) {
-			t.moved[node] = moment{i, e.Time}
+			t.moved[node] = moment{i, e.Time, node}
 		}
 	}
 	if e.Fault.Phase == history.PhaseEnd {
@@ -296,9 +289,9 @@ func (t *timeline) fault(i int, e *history.Event) {
 		node := target
 		switch e.Fault.Class {
 		case history.NodeDown:
-			t.down[node] = moment{i, e.Time}
+			t.down[node] = moment{i, e.Time, node}
 		case history.NodeMemory:
-			t.full[node] = moment{i, e.Time}
+			t.full[node] = moment{i, e.Time, node}
 		case history.NodeForgets:
 			only := e.Fault.Asked.Key // "": every key
 			for _, k := range t.record.keys {
@@ -306,7 +299,7 @@ func (t *timeline) fault(i int, e *history.Event) {
 					continue
 				}
 				if h := t.current(place{node, k.name}, e.Time); h != nil {
-					t.close(h, e.Time, TenureFlushed, i)
+					t.close(h, e.Time, OwnershipFlushed, i)
 				}
 			}
 		}
@@ -325,9 +318,7 @@ func (t *timeline) owner(token string) string {
 }
 
 type look struct {
-	event int
-	time  int64
-	node  string
+	moment
 	*history.Node
 }
 
@@ -342,7 +333,7 @@ func (t *timeline) applyLooks() {
 // look compares a look into a node with the timeline.
 func (t *timeline) look(l look) {
 	for _, k := range t.record.keys {
-		p := place{l.node, k.name}
+		p := place{l.process, k.name}
 		h := t.current(p, l.time)
 		seen, present := l.Keys[t.record.names.onServer(k.name)]
 		if h != nil && (!present || !h.show(seen.Token, l.time)) {
@@ -365,7 +356,7 @@ func (t *timeline) look(l look) {
 		t.setExpiry(l.event, h, l.time, ttl)
 	}
 	// The restart has kept the keys that this look shows: a later loss has another cause.
-	if down, fell := t.down[l.node]; fell && down.time < l.time {
-		delete(t.down, l.node)
+	if down, fell := t.down[l.process]; fell && down.time < l.time {
+		delete(t.down, l.process)
 	}
 }

@@ -15,6 +15,7 @@ func TestTimeline(t *testing.T) {
 		from, until  int64
 		ended        string
 	}
+	shown := []want{{"c1", "t1", 10, 700, OwnershipDeleted}}
 	tests := []struct {
 		name string
 		tell func(*story)
@@ -23,74 +24,107 @@ func TestTimeline(t *testing.T) {
 		{"deleted by its owner", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.deletes(200, "c1", "t1", "n1")
-		}, []want{{"c1", "t1", 10, 200, TenureDeleted}}},
+		}, []want{{"c1", "t1", 10, 200, OwnershipDeleted}}},
 		{"removed by another", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.deletes(200, "c2", "", "n1")
-		}, []want{{"c1", "t1", 10, 200, TenureRemoved}}},
-		{"expired", func(s *story) { s.sets(10, "c1", "t1", 1000, "n1") }, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		}, []want{{"c1", "t1", 10, 200, OwnershipRemoved}}},
+		{"expired", func(s *story) { s.sets(10, "c1", "t1", 1000, "n1") }, []want{{"c1", "t1", 10, 1010, OwnershipExpired}}},
 		{"gone without a trace", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.sets(500, "c2", "t2", 1000, "n1")
-		}, []want{{"c1", "t1", 10, 500, TenureVanished}, {"c2", "t2", 500, 1500, TenureExpired}}},
+		}, []want{{"c1", "t1", 10, 500, OwnershipVanished}, {"c2", "t2", 500, 1500, OwnershipExpired}}},
 		{"expired early on a clock that jumped", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.clock(300, "n1", 900, 1, true)
-		}, []want{{"c1", "t1", 10, 410, TenureExpired}}},
+		}, []want{{"c1", "t1", 10, 410, OwnershipExpired}}},
 		{"extended", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.extends(500, "c1", "t1", 1000, "n1")
-		}, []want{{"c1", "t1", 10, 1500, TenureExpired}}},
-		{"has no expiry", func(s *story) { s.sets(10, "c1", "t1", 0, "n1") }, []want{{"c1", "t1", 10, 2000, TenureOpen}}},
+		}, []want{{"c1", "t1", 10, 1500, OwnershipExpired}}},
+		{"has no expiry", func(s *story) { s.sets(10, "c1", "t1", 0, "n1") }, []want{{"c1", "t1", 10, 2000, OwnershipOpen}}},
 		{"forgotten, as a look shows", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.instant(100, "kill", "n1")
 			s.instant(150, "start", "n1")
 			s.look(160, "n1", "r2", "", 0)
-		}, []want{{"c1", "t1", 10, 100, TenureForgotten}}},
+		}, []want{{"c1", "t1", 10, 100, OwnershipForgotten}}},
 		{"evicted, as a look shows", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.fault(100, "fill", history.PhaseBegin, 1, "n1")
 			s.look(101, "n1", "r1", "", 0)
-		}, []want{{"c1", "t1", 10, 100, TenureEvicted}}},
+		}, []want{{"c1", "t1", 10, 100, OwnershipEvicted}}},
 		{"deleted by a client that was gone before the reply", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.command(200, "c2>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
 			s.sets(300, "c3", "t3", 100, "n1")
-		}, []want{{"c1", "t1", 10, 200, TenureRemoved}, {"c3", "t3", 300, 400, TenureExpired}}},
+		}, []want{{"c1", "t1", 10, 200, OwnershipRemoved}, {"c3", "t3", 300, 400, OwnershipExpired}}},
 		{"not by a delete that reached its node before it", func(s *story) {
 			s.command(5, "c2>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.sets(500, "c3", "t3", 100, "n1")
-		}, []want{{"c1", "t1", 10, 500, TenureVanished}, {"c3", "t3", 500, 600, TenureExpired}}},
+		}, []want{{"c1", "t1", 10, 500, OwnershipVanished}, {"c3", "t3", 500, 600, OwnershipExpired}}},
 		{"flushed", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.instant(100, "flush", "n1")
-		}, []want{{"c1", "t1", 10, 100, TenureFlushed}}},
+		}, []want{{"c1", "t1", 10, 100, OwnershipFlushed}}},
 		{"moved with its slot", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.add(100, history.Event{Process: "nemesis", Type: history.TypeFault,
 				Fault: &history.Fault{ID: 1, Kind: "migrate-slot",
 					Class: history.SlotMoves, Phase: history.PhaseBegin, Targets: []string{"n2"}, Asked: history.Asked{To: "n1"}}})
 			s.look(500, "n1", "r1", "", 0)
-		}, []want{{"c1", "t1", 10, 100, TenureMoved}}},
+		}, []want{{"c1", "t1", 10, 100, OwnershipMoved}}},
 		{"resynced from a master that went down", func(s *story) {
 			s.header.Nodes, s.header.Replicas = []string{"n2"}, map[string]string{"n1": "n2"}
 			s.look(10, "n1", "r1", "t1", 1000)
 			s.instant(100, "kill", "n2")
 			s.look(500, "n1", "r1", "", 0)
-		}, []want{{"", "t1", 10, 500, TenureResynced}}},
+		}, []want{{"", "t1", 10, 500, OwnershipResynced}}},
 		{"the owner's own token again", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.add(50, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{
 				Name: "SET", Key: "k1", Token: "t1", Expiry: 1000 * ms, Effect: history.EffectSet, Reply: "t1", Done: true}})
-		}, []want{{"c1", "t1", 10, 1010, TenureExpired}}},
+		}, []want{{"c1", "t1", 10, 1010, OwnershipExpired}}},
 		{"the owner's own token, set again by a SET without NX", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.sets(50, "c1", "t1", 1000, "n1")
-		}, []want{{"c1", "t1", 10, 1050, TenureExpired}}},
+		}, []want{{"c1", "t1", 10, 1050, OwnershipExpired}}},
 		{"seen by a look alone", func(s *story) { s.look(50, "n1", "r1", "t9", 100) },
-			[]want{{"", "t9", 50, 150, TenureExpired}}},
+			[]want{{"", "t9", 50, 150, OwnershipExpired}}},
+		{"set until a reading of its node's wall clock", func(s *story) {
+			s.clock(0, "n1", 5000, 1, true)
+			s.command(100, "c1>n1", history.Command{Name: "SET", Key: "k1", Token: "t1", ExpiresAt: 5900 * ms,
+				Effect: history.EffectSet})(100, "OK", true)
+		}, []want{{"c1", "t1", 100, 900, OwnershipExpired}}},
+		{"replaced by another client after a delete without a reply", func(s *story) {
+			s.sets(10, "c1", "t1", 0, "n1")
+			s.silentDelete(20)
+			s.command(900, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "t2", Effect: history.EffectSet,
+				Unconditional: true})(900, "t1", true)
+		}, []want{{"c1", "t1", 10, 900, OwnershipRemoved}, {"c2", "t2", 900, 2000, OwnershipOpen}}},
+		{"shown by a GET after a delete without a reply", func(s *story) {
+			s.shownAfterDelete(history.Command{Name: "GET", Effect: history.EffectRead}, "t1", true)
+		}, shown},
+		{"shown by a refused SET after a delete without a reply", func(s *story) {
+			s.shownAfterDelete(history.Command{Name: "SET", Token: "t2", Effect: history.EffectSet}, "nil", false)
+		}, shown},
+		{"shown by a script that refuses after a delete without a reply", func(s *story) {
+			s.shownAfterDelete(history.Command{Name: "EVAL", Token: "t2", Effect: history.EffectSet}, "0", false)
+		}, shown},
+		{"extended by a script that takes a free key or extends its own", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.command(500, "c1>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t1", Expiry: 1000 * ms,
+				Effect: history.EffectSet, Extends: true})(500, "1", true)
+		}, []want{{"c1", "t1", 10, 1500, OwnershipExpired}}},
+		{"not extended by a script that only takes a free key", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.commands(500, "c1", "EVAL", "t1", 1000, history.EffectSet, []string{"n1"})
+		}, []want{{"c1", "t1", 10, 1010, OwnershipExpired}}},
+		{"set by a script to a value that only a look shows", func(s *story) {
+			s.commands(10, "c1", "EVAL", "", 1000, history.EffectSet, []string{"n1"})
+			s.look(100, "n1", "r1", "locked", 910)
+		}, []want{{"c1", "locked", 10, 1010, OwnershipExpired}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -98,7 +132,7 @@ func TestTimeline(t *testing.T) {
 			s.attempt("c1", 0, 5, history.TypeFail) // makes k1 a key of the run
 			test.tell(s)
 			var got []want
-			for _, h := range s.history(t, 2000).Tenures() {
+			for _, h := range s.history(t, 2000).Ownerships() {
 				require.Equal(t, "n1", h.Node)
 				got = append(got, want{h.Owner, h.Token, h.From / ms, h.Until / ms, h.Ended})
 			}
@@ -107,21 +141,18 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// A SET with an absolute expiry by the node's wall clock lasts until then.
-func TestKeyOwnership_EndsByNodeClock(t *testing.T) {
-	s := newStory()
-	s.clock(0, "n1", 5000, 1, true)
-	s.sets(100, "c1", "t1", 0, "n1")
-	for i := range s.events {
-		if c := s.events[i].Command; c != nil {
-			c.ExpiresAt = 5900 * ms
-		}
-	}
-	s.grant("c1", 90, 110, 500)
-	for _, tenure := range s.history(t, 3000).Tenures() {
-		require.Equal(t, 900*ms, tenure.Until)
-		require.Equal(t, TenureExpired, tenure.Ended)
-	}
+// silentDelete is a delete of k1 that reached n1, with no reply.
+func (s *story) silentDelete(t int64) {
+	s.command(t, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
+}
+
+// shownAfterDelete is a key that a command finds after an unanswered delete, and that is gone at 900 ms.
+func (s *story) shownAfterDelete(c history.Command, reply string, done bool) {
+	s.sets(10, "c1", "t1", 0, "n1")
+	s.silentDelete(20)
+	c.Key = "k1"
+	s.command(700, "c2>n1", c)(700, reply, done)
+	s.look(900, "n1", "r1", "", 0)
 }
 
 func TestLook_KeyExpiresNow_HasAnExpiry(t *testing.T) {
@@ -132,8 +163,8 @@ func TestLook_KeyExpiresNow_HasAnExpiry(t *testing.T) {
 		r := s.judged(t, DeadlockFreedom)
 		require.Equal(t, history.Inconclusive, r.Verdict)
 		require.Equal(t, kept, strings.Contains(r.Reason, "has no expiry"), r.Reason)
-		for _, tenure := range s.history(t, 3000).Tenures() {
-			require.Equal(t, kept, tenure.Ended == TenureOpen, tenure.Ended)
+		for _, ownership := range s.history(t, 3000).Ownerships() {
+			require.Equal(t, kept, ownership.Ended == OwnershipOpen, ownership.Ended)
 		}
 	}
 }
@@ -229,73 +260,4 @@ func TestKilledClient_UnansweredSetThatNothingShows_IsExcused(t *testing.T) {
 		s.attempt("c2", 20, 1000, history.TypeFail)
 		require.Equal(t, violated, s.violated(t, FaultTolerance), held)
 	}
-}
-
-// A replaced key was there until the takeover, despite an unanswered delete.
-func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
-	s := newStory()
-	s.sets(5, "c1", "t1", 0, "n1")
-	s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
-	s.command(900, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "t2", Effect: history.EffectSet,
-		Unconditional: true})(900, "t1", true)
-	s.grant("c1", 0, 10, 500)
-	first := nextTenure(s.history(t, 3000))
-	require.Equal(t, 900*ms, first.Until)
-	require.Equal(t, TenureRemoved, first.Ended)
-}
-
-// A key that a GET or a refusal shows was not deleted before.
-func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
-	for name, shows := range map[string]func(s *story){
-		"GET": func(s *story) {
-			s.command(700, "c2>n1", history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})(700, "t1", true)
-		},
-		"SET": func(s *story) {
-			s.command(700, "c2>n1", history.Command{Name: "SET", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "nil",
-				false)
-		},
-		"script": func(s *story) {
-			s.command(700, "c2>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "0",
-				false)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStory()
-			s.sets(5, "c1", "t1", 0, "n1")
-			s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
-			shows(s)
-			s.look(900, "n1", "r1", "", 0)
-			s.grant("c1", 0, 10, 500)
-			require.Equal(t, 700*ms, nextTenure(s.history(t, 3000)).Until)
-		})
-	}
-}
-
-// A script that sets a free key may extend its own key instead, which then ends later.
-func TestKeyOwnership_ScriptFindsItsOwnKey_MayExtendIt(t *testing.T) {
-	for extends, until := range map[bool]int64{false: 1005, true: 1505} {
-		s := newStory()
-		s.sets(5, "c1", "t1", 1000, "n1")
-		s.command(505, "c1>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t1", Expiry: 1000 * ms,
-			Effect: history.EffectSet, Extends: extends})(505, "1", true)
-		s.grant("c1", 0, 10, 500)
-		require.Equal(t, until*ms, nextTenure(s.history(t, 3000)).Until)
-	}
-}
-
-// A look shows a value that is not one of its script's arguments: the owner stays the same.
-func TestKeyOwnership_IsNamedByALook(t *testing.T) {
-	s := newStory()
-	s.commands(5, "c1", "EVAL", "", 1000, history.EffectSet, []string{"n1"})
-	s.look(100, "n1", "r1", "locked", 905)
-	s.grant("c1", 0, 10, 500)
-	first := nextTenure(s.history(t, 3000))
-	require.Equal(t, []any{"c1", "locked", 1005 * ms}, []any{first.Owner, first.Token, first.Until})
-}
-
-func nextTenure(h *History) (first Tenure) {
-	for _, tenure := range h.Tenures() {
-		return tenure
-	}
-	return first
 }

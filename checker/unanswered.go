@@ -12,9 +12,7 @@ import (
 // keyCommand is a command that changes a key, or its reply.
 type keyCommand struct {
 	*history.Command
-	client string
-	time   int64
-	event  int
+	moment
 }
 
 // unanswered are the commands without a reply, by place: their clients may be gone, but the node may have executed
@@ -34,7 +32,7 @@ func (u unanswered) remove(answered keyCommand, p place) {
 		return
 	}
 	i := slices.IndexFunc(u[p],
-		func(c keyCommand) bool { return c.client == answered.client && c.Serial == answered.Serial })
+		func(c keyCommand) bool { return c.process == answered.process && c.Serial == answered.Serial })
 	if i >= 0 {
 		u[p] = slices.Delete(u[p], i, i+1)
 	}
@@ -47,7 +45,7 @@ func (u unanswered) removeDeletes(p place) {
 // deleted returns the delete that may have ended an ownership: it came while the key was there, and names no other
 // token (a compare-and-delete does).
 func (u unanswered) deleted(h *keyOwnership) (keyCommand, bool) {
-	for _, c := range u[place{h.node, h.key}] {
+	for _, c := range u[h.place] {
 		if c.Effect == history.EffectDelete && c.time >= h.from && (c.Token == "" || c.Token == h.token) {
 			return c, true
 		}
@@ -75,13 +73,13 @@ func (t *timeline) found(refusal keyCommand, p place) {
 	}
 	c := t.unanswered[p][i]
 	t.unanswered[p] = slices.Delete(t.unanswered[p], i, i+1)
-	when := t.record.executionTime(p.node, t.record.arrival(c.client, p.node, c.time))
+	when := t.record.executionTime(p.node, t.record.arrival(c.process, p.node, c.time))
 	from := when
 	if c.Effect == history.EffectExtend { // the extended key was there until now
 		from = max(from, t.last[p].until)
 	}
 	last := t.last[p]
-	h := t.open(p, from, c.Token, c.client, c.event)
+	h := t.open(p, from, c.Token, c.process, c.event)
 	h.overwrites = last != nil && last.until > from && c.overwrites(last)
 	t.setExpiry(c.event, h, when, c.Expiry)
 }
@@ -104,8 +102,8 @@ func (t *timeline) shownBy(refusal, c keyCommand, p place) bool {
 
 // ownerCannotKnow reports whether a command's client was killed, or a link held the command up for a TTL.
 func (t *timeline) ownerCannotKnow(c keyCommand, p place) bool {
-	_, killed := t.record.kills.first(c.client, 0)
-	return killed || t.record.heldTooLong(c.client, p.node, c.time)
+	_, killed := t.record.faults.killed(c.process, 0)
+	return killed || t.record.heldTooLong(c.process, p.node, c.time)
 }
 
 // addUnseen adds the keys that SETs without a reply may have left although no reply shows a key: other clients may only
@@ -114,11 +112,11 @@ func (t *timeline) addUnseen() {
 	for p, commands := range t.unanswered {
 		k := t.record.key(p.key)
 		for _, c := range commands {
-			when := t.record.executionTime(p.node, t.record.arrival(c.client, p.node, c.time))
+			when := t.record.executionTime(p.node, t.record.arrival(c.process, p.node, c.time))
 			if c.Effect != history.EffectSet || when <= t.foreign[p] || !t.ownerCannotKnow(c, p) {
 				continue
 			}
-			until := t.record.clocks.wall[p.node].timeAfter(cmp.Or(c.Expiry, t.record.ownTTL(c.client)), when, c.event)
+			until := t.record.clocks.wall[p.node].timeAfter(cmp.Or(c.Expiry, t.record.ownTTL(c.process)), when, c.event)
 			for _, h := range k.ownerships {
 				if h.node == p.node && h.until > when {
 					until = min(until, h.from)

@@ -9,12 +9,12 @@ import (
 )
 
 // vacuity finds what a run lacks for a "holds" to mean anything.
-type vacuity struct{ *analysis }
+type vacuity struct{ *record }
 
 // judge turns an unearned "holds" into "vacuous". A violation stays, with the unmet precondition that makes it another
 // violation than the scenario means to show.
 func (v vacuity) judge(result *Result) {
-	if result.Verdict == history.Violated {
+	if result.Verdict == history.Violated || result.Verdict == history.Holds || result.Cause == Vacuous {
 		result.Unmet = v.unmet
 	}
 	if result.Verdict != history.Holds {
@@ -33,8 +33,8 @@ func (v vacuity) judge(result *Result) {
 // Of a schedule's random faults only a number must have an effect (see missing).
 func (v vacuity) faultWithoutEffect() string {
 	for _, f := range v.faults {
-		if v.impact.hadNoEffect(f) && !f.cause.Background && !f.cause.Random {
-			return fmt.Sprintf("the fault %s on %s at %s affected nothing", f.cause.Kind, f.target, formatTime(f.from))
+		if f.noEffect && !f.Background && !f.Random {
+			return fmt.Sprintf("the fault %s on %s at %s affected nothing", f.Kind, f.target, formatTime(f.from))
 		}
 	}
 	return ""

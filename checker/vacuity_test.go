@@ -149,6 +149,17 @@ func TestVacuity_KeepsViolations(t *testing.T) {
 	s.requireVerdict(t, MutualExclusion, history.Violated, "")
 }
 
+// The missing operation may be the release of the first lease.
+func TestVacuity_MissingOperation_NoViolationStands(t *testing.T) {
+	s := newStory()
+	s.grant("c1", 0, 10, 900)
+	s.ids["c1"]++
+	s.grant("c1", 1000, 1010, 900)
+	s.grant("c2", 20, 30, 900)
+	s.requireVerdict(t, MutualExclusion, history.Inconclusive,
+		"unfinished: the history has only 2 of c1's first 3 operations")
+}
+
 func TestStalls(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -196,7 +207,7 @@ func TestContended_AgreesWithBruteForce(t *testing.T) {
 			from := rapid.Int64Range(0, 60).Draw(t, "from")
 			until := from + rapid.Int64Range(1, 15).Draw(t, "length")
 			if rapid.Bool().Draw(t, "lease") {
-				k.leases = append(k.leases, lease{client: client, from: from, until: until})
+				k.leases = append(k.leases, lease{client: client, span: span{from, until}})
 			} else {
 				k.acquires = append(k.acquires, &operation{process: client, invoked: from, done: until})
 			}
@@ -294,8 +305,8 @@ func TestStall_ComparedWithLimit(t *testing.T) {
 	}
 }
 
-// Only a violation has an unmet precondition beside it: any other verdict says so itself.
-func TestUnmet_IsReportedWithViolationsOnly(t *testing.T) {
+// A script that stopped early shows neither that a property holds nor that a fault was harmless.
+func TestUnmet_IsReportedWithViolationsAndVacuousVerdicts(t *testing.T) {
 	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
@@ -303,5 +314,12 @@ func TestUnmet_IsReportedWithViolationsOnly(t *testing.T) {
 	s.grant("c2", 15, 20, 900)
 	require.Equal(t, "c2 was to wait", s.judged(t, MutualExclusion).Unmet)
 	tolerant := s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: c2 was to wait")
-	require.Empty(t, tolerant.Unmet)
+	require.Equal(t, "c2 was to wait", tolerant.Unmet)
+	alone := newStory()
+	alone.grant("c1", 0, 10, 900)
+	alone.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
+		Text: "c2 was to wait"})
+	free := alone.requireVerdict(t, DeadlockFreedom, history.Inconclusive,
+		"vacuous: no client acquired a lock that another had used before")
+	require.Equal(t, "c2 was to wait", free.Unmet, "c2 might have acquired it")
 }

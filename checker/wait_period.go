@@ -30,7 +30,7 @@ func (k *keyed) waitPeriods(bound int64) []*waitPeriod {
 		}
 		w := open[o.process]
 		if w == nil || w.last().leased {
-			w = &waitPeriod{span: span{o.invoked, o.done}, client: o.process, gap: bound / retryGapDivisor}
+			w = &waitPeriod{span: o.span(), client: o.process, gap: bound / retryGapDivisor}
 			open[o.process] = w
 			all = append(all, w)
 		}
@@ -53,7 +53,7 @@ func (w *waitPeriod) within(during span) []span {
 		if o.invoked >= during.until+w.gap {
 			break
 		}
-		part := span{o.invoked, o.done}
+		part := o.span()
 		if n := len(parts) - 1; n >= 0 && part.from-parts[n].until <= w.gap {
 			parts[n].until = max(parts[n].until, part.until)
 		} else {
@@ -106,7 +106,7 @@ func requestSpans(waits []*waitPeriod) []requestSpan {
 				all[n].until = max(all[n].until, o.done)
 				continue
 			}
-			all = append(all, requestSpan{span{o.invoked, o.done}, w.client})
+			all = append(all, requestSpan{o.span(), w.client})
 		}
 	}
 	return all
@@ -124,7 +124,7 @@ func (w *waitPeriod) rivals(all []requestSpan, during span) int {
 }
 
 // uselessWait is the violation of a client that waited for longer than a limit while the key was to be had.
-func (a *analysis) uselessWait(w *waitPeriod, during span, limit int64, reached, ending string) Violation {
+func (r *record) uselessWait(w *waitPeriod, during span, limit int64, reached, ending string) Violation {
 	client, key := w.client, w.attempts[0].key
 	return Violation{
 		Key: key, From: during.from, Until: during.until, Processes: []string{client},
@@ -132,6 +132,6 @@ func (a *analysis) uselessWait(w *waitPeriod, during span, limit int64, reached,
 			"%[7]s; %[1]s had tried since %[8]s and %[9]s",
 			client, formatDuration(during.length()), formatDuration(limit), key,
 			formatTime(during.from), formatTime(during.until), reached, formatTime(w.from), ending),
-		facts: func() []Fact { return a.waitFacts(client, key, during) },
+		facts: func() []Fact { return r.waitFacts(client, key, during) },
 	}
 }

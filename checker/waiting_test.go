@@ -275,23 +275,6 @@ func TestWait_RepeatedAttempts(t *testing.T) {
 	}
 }
 
-// Repeated attempts wait for a lock that is free, not while the keys of a lease are obstacles.
-func TestWait_RepeatedAttempts_LeaseKeysExcuse(t *testing.T) {
-	for deleted, violated := range map[bool]bool{true: true, false: false} {
-		s := newStory()
-		s.sets(1, "c2", "c2.1", 10_000, "n1", "n2", "n3")
-		s.grant("c2", 0, 10, 100)
-		if deleted {
-			s.deletes(105, "c2", "c2.1", "n1", "n2", "n3")
-		}
-		for from := int64(1000); from < 4000; from += 205 {
-			s.attempt("c1", from, from+5, history.TypeFail)
-		}
-		require.True(t, s.violated(t, DeadlockFreedom), "a key that lives for ten TTLs does not excuse that")
-		require.Equal(t, violated, s.violated(t, FaultTolerance))
-	}
-}
-
 // starves delays a client's timers, with the number of timers that were due.
 func (s *story) starves(from, until int64, late int, client string) {
 	s.counted(from, until, late, history.Fault{Kind: "starve", Class: history.ClientStarved, Targets: []string{client}})

@@ -18,9 +18,9 @@ type History struct {
 	// Cut is set if the last line is truncated, as by a killed run.
 	Cut *history.Truncated
 
-	header  history.Header
-	leases  []checker.Lease
-	tenures []checker.Tenure
+	header     history.Header
+	leases     []checker.Lease
+	ownerships []checker.Ownership
 }
 
 // NewHistory makes a history of events.
@@ -31,12 +31,12 @@ func NewHistory(events []history.Event) (*History, error) {
 	}
 	return &History{
 		History: read, Events: events, header: read.Header(),
-		leases: read.Leases(), tenures: read.Tenures(),
+		leases: read.Leases(), ownerships: read.Ownerships(),
 	}, nil
 }
 
 // Held reports whether a client ever held a lease, or a node a key.
-func (h *History) Held() bool { return len(h.leases)+len(h.tenures) > 0 }
+func (h *History) Held() bool { return len(h.leases)+len(h.ownerships) > 0 }
 
 // drawnBytes bounds the size of a history that a report draws: some eighty thousand events. A larger drawing shows
 // nothing, and needs memory that the run itself did not.
@@ -67,7 +67,7 @@ func OpenHistory(path string) (*History, error) {
 	file, err := history.OpenFile(path)
 	var cut *history.Truncated
 	if err != nil && !errors.As(err, &cut) {
-		return nil, nameHistory(path, err)
+		return nil, NameHistory(path, err)
 	}
 	source := func(visit func(*history.Event) error) error {
 		err := file.Each(visit)
@@ -83,17 +83,18 @@ func OpenHistory(path string) (*History, error) {
 		h, err = NewHistory(h.Events)
 	}
 	if err != nil {
-		return nil, nameHistory(path, err)
+		return nil, NameHistory(path, err)
 	}
 	h.Cut = cut
 	return h, nil
 }
 
-// nameHistory adds the path to an error of reading a history.
-func nameHistory(path string, err error) error {
+// NameHistory adds the path to an error of reading a history.
+func NameHistory(path string, err error) error {
 	var pathError *os.PathError
 	var line *history.LineError
 	var column *input.ColumnError
+	var event *checker.EventError
 	switch {
 	case errors.As(err, &pathError):
 		return fmt.Errorf("cannot read the history %s: %w", path, pathError.Err)
@@ -101,6 +102,10 @@ func nameHistory(path string, err error) error {
 		return fmt.Errorf("%s:%d:%d: %s", path, line.Line, column.Column, column.What)
 	case errors.As(err, &line):
 		return fmt.Errorf("%s:%d: %w", path, line.Line, line.Err)
+	case errors.As(err, &event):
+		if number := history.LineOf(path, event.Event); number > 0 {
+			return fmt.Errorf("%s:%d: %s", path, number, event.What)
+		}
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

@@ -71,7 +71,7 @@ func (t *storyBuilder) overlappingHolder(l checker.Lease) (other string, until i
 // acquiredNodes names the nodes that granted an acquire their keys before its outcome.
 func (t *storyBuilder) acquiredNodes(e, invoke history.Event) string {
 	var nodes []string
-	for _, owned := range t.tenures {
+	for _, owned := range t.ownerships {
 		if owned.Key == e.Key && owned.Owner == e.Process && owned.From >= invoke.Time && owned.From <= e.Time &&
 			(e.Token == "" || owned.Token == e.Token) && !slices.Contains(nodes, owned.Node) {
 			nodes = append(nodes, owned.Node)

@@ -122,6 +122,7 @@ func secondaryText(s scenarios.Step) (text string) {
 		{!s.Within.IsZero(), ", within " + s.Within.String()},
 		{s.Async, ", in the background"},
 		{s.IfHeld, ", if it holds the lock"},
+		{s.IfSupported, ", if the lock can"},
 		{s.EachMessage, " at a message of its next operation, each in turn"},
 	} {
 		if m.there {

@@ -255,7 +255,7 @@ func (t *storyBuilder) drawLeases() {
 			lane.Points = append(lane.Points, leaseEnd(l))
 		}
 	}
-	for _, owned := range t.tenures {
+	for _, owned := range t.ownerships {
 		if owned.Key == t.Key {
 			lane := t.lane(owned.Node)
 			lane.Stretches = append(lane.Stretches, Stretch{owned.From, owned.Until, Owned, owned.Owner})

@@ -48,14 +48,14 @@ func pauseHistory() *History {
 		{Client: "c1", ID: 1, Key: "k1", Asked: 10 * ms, From: 100 * ms, Until: 1090 * ms, Ended: checker.EndedDeadline},
 		{Client: "c2", ID: 1, Key: "k1", Asked: 1000 * ms, From: 1250 * ms, Until: 2000 * ms, Ended: checker.EndedKilled},
 	}
-	tenures := []checker.Tenure{
-		{Node: "n1", Key: "k1", Owner: "c1", From: 50 * ms, Until: 1050 * ms, Ended: checker.TenureExpired},
+	ownerships := []checker.Ownership{
+		{Node: "n1", Key: "k1", Owner: "c1", From: 50 * ms, Until: 1050 * ms, Ended: checker.OwnershipExpired},
 		{Node: "n1", Key: "k1", Owner: "c2", From: 1200 * ms, Until: 2000 * ms},
 		{Node: "n2", Key: "k1", Owner: "nobody", From: 50 * ms, Until: 1050 * ms},
 		{Node: "n2", Key: "other", Owner: "c2", From: 0, Until: 2000 * ms},
 		{Node: "n3", Key: "k1", Owner: "c1", From: 60 * ms, Until: 600 * ms},
 	}
-	return &History{Events: events, header: *events[0].Header, leases: leases, tenures: tenures}
+	return &History{Events: events, header: *events[0].Header, leases: leases, ownerships: ownerships}
 }
 
 func TestDrawings(t *testing.T) {
@@ -91,8 +91,8 @@ func TestTell_OneTokenExpiresTwice_TwoTurns(t *testing.T) {
 		Events: []history.Event{{Time: 400 * ms, Type: history.TypeEnd}}, leases: []checker.Lease{{Key: "k1"}}}
 	for node, until := range map[string][]int64{"n1": {110, 310}, "n2": {111}} {
 		for _, end := range until {
-			h.tenures = append(h.tenures, checker.Tenure{Key: "k1", Node: node, Owner: "c1", Token: "t",
-				From: (end - 100) * ms, Until: end * ms, Ended: checker.TenureExpired})
+			h.ownerships = append(h.ownerships, checker.Ownership{Key: "k1", Node: node, Owner: "c1", Token: "t",
+				From: (end - 100) * ms, Until: end * ms, Ended: checker.OwnershipExpired})
 		}
 	}
 	var said []string
@@ -163,11 +163,11 @@ func TestDraw_AnyHistory_FitsTheScreen(t *testing.T) {
 		header := history.Header{Clients: []string{"c1", "c2", "a-client-with-quite-a-long-name"}, Nodes: []string{"n1"}}
 		events := []history.Event{{Type: history.TypeHeader, Header: &header}}
 		var leases []checker.Lease
-		var tenures []checker.Tenure
+		var ownerships []checker.Ownership
 		for range rapid.IntRange(0, 15).Draw(t, "n") {
 			from, until := time.Draw(t, "from"), time.Draw(t, "until")
 			leases = append(leases, checker.Lease{Client: name.Draw(t, "client"), Key: "k1", From: from, Until: until})
-			tenures = append(tenures, checker.Tenure{Node: "n1", Key: "k1", Owner: name.Draw(t, "owner"), From: from,
+			ownerships = append(ownerships, checker.Ownership{Node: "n1", Key: "k1", Owner: name.Draw(t, "owner"), From: from,
 				Until: until})
 			events = append(events, history.Event{Time: from, Type: history.TypeFault, Fault: &history.Fault{
 				Kind: "pause", Class: history.NodePaused, Targets: []string{name.Draw(t, "target")},
@@ -178,7 +178,7 @@ func TestDraw_AnyHistory_FitsTheScreen(t *testing.T) {
 			v = &checker.Violation{Key: "k1", From: time.Draw(t, "from"), Until: time.Draw(t, "until"),
 				Processes: []string{"c1"}}
 		}
-		h := &History{Events: events, header: header, leases: leases, tenures: tenures}
+		h := &History{Events: events, header: header, leases: leases, ownerships: ownerships}
 		width := rapid.IntRange(40, 140).Draw(t, "width")
 		for line := range strings.Lines(h.Tell(v).Draw(terminal.Screen{Width: width})) {
 			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
@@ -217,6 +217,7 @@ func TestStepText(t *testing.T) {
 		{"{until: [c1-n1, c1-n2, c2-n3], of: SET}",
 			"wait until n1 and n2 have answered c1's SET and n3 has answered c2's SET"},
 		{"{release: c1, thread: b, if-held: true}", "c1 (thread b) releases the lock, if it holds the lock"},
+		{"{extend: c1, if-supported: true}", "c1 extends its lease, if the lock can"},
 		{"{kill: n3, after: 0.5 ttl}", "kill n3 (SIGKILL), and start again after 0.5 ttl"},
 		{"{pause: [c1, n2], for: 1.5 ttl}", "pause c1 and n2 (SIGSTOP) for 1.5 ttl"},
 		{"{delay: c1-n1, by: 0.1 ttl}", "delay c1-n1 by 0.1 ttl one way"},

@@ -114,7 +114,7 @@ func requireMatch(t *testing.T, s catalogueStory, m Mark) {
 		for _, l := range s.Leases() {
 			ends = append(ends, fmt.Sprint(l.Client, l.Until))
 		}
-		for _, owned := range s.Tenures() {
+		for _, owned := range s.Ownerships() {
 			ends = append(ends, fmt.Sprint(owned.Node, owned.Until))
 		}
 		require.Contains(t, ends, fmt.Sprint(m.Process, m.Time), "%q", m.Text)

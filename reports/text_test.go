@@ -139,7 +139,7 @@ func TestPreconditionSkips_ListEachReasonOnce(t *testing.T) {
 		return suite.Result{Scenario: scenario, Cluster: "virtual", Lock: "patient",
 			Expect: map[string]string{checker.MutualExclusion: history.Holds},
 			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Inconclusive,
-				Cause: checker.Unstaged, Reason: why}}}
+				Cause: checker.NeedsAllNodes, Reason: why}}}
 	}
 	r := New([]suite.Result{unstaged("lost-reply"), trial("flushall", "", 1, history.Holds, history.Inconclusive),
 		unstaged("late-set")}, Run{})

@@ -123,8 +123,9 @@ func (t *storyBuilder) lostOwners(e history.Event) string {
 	}
 	before := t.started[list(e.Fault.Targets)]
 	var owners []string
-	for _, owned := range t.tenures {
-		if owned.Key == t.Key && owned.Ended == checker.TenureForgotten && owned.Until >= before && owned.Until <= e.Time &&
+	for _, owned := range t.ownerships {
+		if owned.Key == t.Key && owned.Ended == checker.OwnershipForgotten &&
+			owned.Until >= before && owned.Until <= e.Time &&
 			slices.Contains(e.Fault.Targets, owned.Node) && !slices.Contains(owners, owned.Owner) && owned.Owner != "" {
 			owners = append(owners, owned.Owner)
 		}
@@ -138,14 +139,14 @@ func (t *storyBuilder) lostOwners(e history.Event) string {
 // addExpiries adds the ends of keys and leases that time alone caused.
 func (t *storyBuilder) addExpiries() {
 	type expiry struct {
-		first checker.Tenure
+		first checker.Ownership
 		nodes []string
 	}
 	var expiries []*expiry
 	latest := map[string]*expiry{} // by owner and token
-	for _, owned := range slices.SortedStableFunc(slices.Values(t.tenures),
-		func(a, b checker.Tenure) int { return cmp.Compare(a.Until, b.Until) }) {
-		if owned.Key != t.Key || owned.Ended != checker.TenureExpired || owned.Owner == "" || !t.within(owned.Until) {
+	for _, owned := range slices.SortedStableFunc(slices.Values(t.ownerships),
+		func(a, b checker.Ownership) int { return cmp.Compare(a.Until, b.Until) }) {
+		if owned.Key != t.Key || owned.Ended != checker.OwnershipExpired || owned.Owner == "" || !t.within(owned.Until) {
 			continue
 		}
 		id := owned.Owner + owned.Token
@@ -200,7 +201,7 @@ func (t *storyBuilder) addPointOfNoReturn() {
 		return
 	}
 	e := history.Event{Time: *t.violation.PointOfNoReturn}
-	t.add(NoEvent, e, inevitable, "the point of no return: ending the faults later does not help").Turning = true
+	t.add(NoEvent, e, inevitable, "the point of no return: ending the faults later did not help").Turning = true
 }
 
 // eventText describes an event that is a turn only as a fact of the violation: a command's effect on a key, or a clock
@@ -230,7 +231,7 @@ func (t *storyBuilder) eventText(e history.Event) string {
 
 // otherOwner names the owner of a node's key at a time, if it is another client.
 func (t *storyBuilder) otherOwner(node string, now int64, client string) string {
-	for _, owned := range t.tenures {
+	for _, owned := range t.ownerships {
 		if owned.Node == node && owned.Key == t.Key && owned.From <= now && now <= owned.Until && owned.Owner != client &&
 			owned.Owner != "" {
 			return ", which is " + owned.Owner + "'s"

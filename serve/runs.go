@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,7 @@ type runInfo struct {
 	Report   *reports.Report
 	Underway *reports.RunInProgress
 	Problem  string
-	Page     string // the page or the summary, "" if missing
+	Page     string // the address of the page or the summary, "" if missing
 }
 
 // Started is the start of the run; zero if unknown.
@@ -53,7 +54,7 @@ func (r *runInfo) Name() string {
 type reading struct {
 	size     int64
 	modified time.Time
-	run      *runInfo
+	report   *reports.Report
 }
 
 // find lists the folders with runs. more is set if the search reached a bound.
@@ -115,8 +116,23 @@ func (s *Server) read(dir string) *runInfo {
 	return run
 }
 
-// ended reads a finished run unless its results file is unchanged.
+// ended reads a finished run.
 func (s *Server) ended(dir string) (*runInfo, error) {
+	report, err := s.report(dir)
+	if err != nil {
+		return nil, err
+	}
+	run := &runInfo{Dir: dir, Report: report}
+	for _, name := range []string{reports.PageFile, reports.SummaryFile} { // a merge writes them after its results
+		if file := path.Join(dir, name); run.Page == "" && s.regular(file) {
+			run.Page = (&url.URL{Path: "/files/" + file}).EscapedPath()
+		}
+	}
+	return run, nil
+}
+
+// report reads a report unless its file is unchanged.
+func (s *Server) report(dir string) (*reports.Report, error) {
 	info, err := s.root.Lstat(filepath.FromSlash(path.Join(dir, reports.ResultsFile)))
 	if err != nil {
 		return nil, err
@@ -124,19 +140,14 @@ func (s *Server) ended(dir string) (*runInfo, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, found := s.known[dir]; found && r.size == info.Size() && r.modified.Equal(info.ModTime()) {
-		return r.run, nil
+		return r.report, nil
 	}
-	run := &runInfo{Dir: dir}
-	if run.Report, err = reports.Read(filepath.Join(s.dir, filepath.FromSlash(dir))); err != nil {
+	report, err := reports.Read(filepath.Join(s.dir, filepath.FromSlash(dir)))
+	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{reports.PageFile, reports.SummaryFile} {
-		if file := path.Join(dir, name); run.Page == "" && s.regular(file) {
-			run.Page = file
-		}
-	}
-	s.known[dir] = reading{info.Size(), info.ModTime(), run}
-	return run, nil
+	s.known[dir] = reading{info.Size(), info.ModTime(), report}
+	return report, nil
 }
 
 func (s *Server) list(w http.ResponseWriter, _ *http.Request) {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,27 @@ func TestRuns_AreListedAndServed(t *testing.T) {
 	}
 }
 
+// A page may come later than the results, as a merge writes them.
+func TestList_LinksToThePageOfEachRun(t *testing.T) {
+	dir := t.TempDir()
+	at := start(t, dir)
+	for _, name := range []string{"run #1", "a?b=c", "100%25", "日"} {
+		keepRun(t, filepath.Join(dir, name), "", "flushall")
+		page, later := filepath.Join(dir, name, reports.PageFile), filepath.Join(dir, "later")
+		require.NoError(t, os.Rename(page, later))
+		_, _, body := get(t, at+"/")
+		require.Contains(t, body, reports.SummaryFile)
+		require.NoError(t, os.Rename(later, page))
+		_, _, body = get(t, at+"/")
+		link := regexp.MustCompile(`href="(/files/[^"]+)"`).FindStringSubmatch(body)
+		require.NotNil(t, link, name)
+		status, _, _ := get(t, at+link[1])
+		require.Equal(t, http.StatusOK, status, link[1])
+		require.Contains(t, link[1], reports.PageFile)
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
+	}
+}
+
 // No request returns a file outside the folder, or a file that is not a run's.
 func TestFile_OtherFiles_AreRefused(t *testing.T) {
 	dir := t.TempDir()
@@ -144,6 +166,15 @@ func TestFile_OtherFiles_AreRefused(t *testing.T) {
 	_, _, body := get(t, at+"/")
 	require.NotContains(t, body, `<th scope="row">linked`, "a link to results is no run")
 	require.NotContains(t, body, `<th scope="row">away`)
+}
+
+// A chapter shows a picture in place of its text's drawing.
+func TestGuide_ShowsPictures(t *testing.T) {
+	status, _, body := get(t, start(t, t.TempDir())+"/guide/4-time.html")
+	require.Equal(t, http.StatusOK, status)
+	require.NotContains(t, body, "▓▓")
+	require.Equal(t, 2, strings.Count(body, `<figure class="timeline"`))
+	require.Contains(t, body, "woke, and overwrote c2&#39;s update")
 }
 
 // The server refuses other host names and requests from other sites.
@@ -269,6 +300,16 @@ func TestList_CurrentRun_ShowsProgress(t *testing.T) {
 	require.NoError(t, p.End())
 	_, _, body = get(t, at+"/")
 	require.Contains(t, body, `href="/files/out/report.html"`)
+}
+
+// A search counts schedules, and plans no trials.
+func TestList_Search_HasNoTrials(t *testing.T) {
+	dir := t.TempDir()
+	p := begin(t, reports.Run{Options: suite.Options{Out: filepath.Join(dir, "out"), Cluster: "virtual"}})
+	defer p.End()
+	_, _, body := get(t, start(t, dir)+"/")
+	require.Contains(t, body, `>running</span> <span class="quiet">a search</span>`)
+	require.NotContains(t, body, "0 of 0")
 }
 
 func TestNew_MissingFolder_Fails(t *testing.T) {

@@ -137,7 +137,7 @@ func (t Result) Standing() (Standing, string) {
 // PreconditionFailed returns why the scenario's situation did not occur with this lock, "" if it did.
 func (t Result) PreconditionFailed() string {
 	for _, r := range t.Results {
-		if r.Cause == checker.Unstaged {
+		if r.Cause == checker.NeedsAllNodes {
 			return r.Reason
 		}
 	}

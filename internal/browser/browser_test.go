@@ -24,7 +24,7 @@ func page(t *testing.T, body string) string {
 }
 
 func TestAccessibilityProblemsAreFound(t *testing.T) {
-	b := Open(t, page(t, ""))
+	b := open(t, page(t, ""))
 	require.Empty(t, b.accessibilityProblems())
 	for body, want := range map[string]string{
 		`<button style="padding:20px"></button>`:            "a button has no name",
@@ -74,8 +74,8 @@ func TestAccessibilityProblemsAreFound(t *testing.T) {
 
 // Exceptions, console messages, failed loads, violations of the page's policy and requests to other origins.
 func TestErrorsAndRequestsAreRecorded(t *testing.T) {
-	b := Open(t, page(t, ""))
-	b.RequireNoErrors()
+	b := open(t, page(t, ""))
+	b.requireNoErrors()
 	for body, want := range map[string]string{
 		`<script>throw new Error("x")</script>`:           "Uncaught",
 		`<script>console.error("x")</script>`:             "call of error",
@@ -85,8 +85,15 @@ func TestErrorsAndRequestsAreRecorded(t *testing.T) {
 	} {
 		b.URL = page(t, body)
 		b.Visit("")
-		require.Contains(t, strings.Join(b.errors, "\n"), want, body)
-		b.errors = nil
+		b.RequireErrors(want)
 	}
 	require.Contains(t, b.requests, "http://127.0.0.1:1/x.js")
+}
+
+// A container's network that appears meanwhile is no mistake of the page.
+func TestLog_OnlyTheMachinesNetworkIsNoError(t *testing.T) {
+	b := &Tab{}
+	b.logged("Failed to load resource: net::ERR_NETWORK_CHANGED")
+	b.logged("Failed to load resource: net::ERR_CONNECTION_REFUSED")
+	require.Equal(t, []string{"Failed to load resource: net::ERR_CONNECTION_REFUSED"}, b.errors)
 }

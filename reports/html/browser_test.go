@@ -49,7 +49,6 @@ func TestBrowser_ArrowKeys_StepThroughTheStory(t *testing.T) {
 	last := b.Text(`[...document.querySelectorAll(".mark")].filter((m) => m.closest(".timeline") === ` +
 		`document.querySelector(".timeline")).length`)
 	require.Contains(t, b.Text(readout), "Event "+last+", ")
-	b.RequireNoErrors()
 }
 
 // The keys n and p move between unexpected results.
@@ -65,7 +64,6 @@ func TestBrowser_KeysNAndP_MoveBetweenFindings(t *testing.T) {
 	b.Press("p", "p")
 	require.Equal(t, "the-scenario--the-variant", b.Text(at), "there is none before it")
 	b.RequireAccessible()
-	b.RequireNoErrors()
 }
 
 func TestBrowser_ExpectedResultOpened_LoadsItsPicture(t *testing.T) {
@@ -75,7 +73,6 @@ func TestBrowser_ExpectedResultOpened_LoadsItsPicture(t *testing.T) {
 	b.Text(`document.querySelector("#scenario-fine summary").click()`)
 	b.Text(`document.querySelector("#fine .healthy").scrollIntoView()`)
 	b.Eventually("true", drawn)
-	b.RequireNoErrors()
 }
 
 func TestBrowser_ZoomAndScaleButtons_MoveMarks(t *testing.T) {
@@ -91,7 +88,6 @@ func TestBrowser_ZoomAndScaleButtons_MoveMarks(t *testing.T) {
 	require.Equal(t, at, b.Text(place))
 	b.Do(chromedp.Click(chromedp.CSS(`[data-do="scale"]`)))
 	require.NotEqual(t, at, b.Text(place), "true to scale, it is elsewhere")
-	b.RequireNoErrors()
 }
 
 func TestBrowser_ThemeButton_SwitchesAndIsStored(t *testing.T) {
@@ -105,7 +101,6 @@ func TestBrowser_ThemeButton_SwitchesAndIsStored(t *testing.T) {
 	require.NotEqual(t, light, b.Text(ground))
 	b.Visit("")
 	require.Equal(t, "dark", b.Text(`document.documentElement.dataset.theme`), "the choice is kept")
-	b.RequireNoErrors()
 }
 
 func TestBrowser_DeepLink_SelectsTheTurn(t *testing.T) {
@@ -115,7 +110,6 @@ func TestBrowser_DeepLink_SelectsTheTurn(t *testing.T) {
 	require.Contains(t, b.Text(readout), "Event 2, ")
 	b.Do(chromedp.Click(chromedp.CSS("#the-scenario--the-variant-mutual-exclusion-turn-3 .number")))
 	b.Eventually("3", `document.querySelector(".mark.current").dataset.number`)
-	b.RequireNoErrors()
 }
 
 func TestBrowser_NoJavaScript_WholeStoryAndNoTools(t *testing.T) {
@@ -126,7 +120,6 @@ func TestBrowser_NoJavaScript_WholeStoryAndNoTools(t *testing.T) {
 		`e.offsetParent).length`))
 	require.Contains(t, b.Text(`document.querySelector(".story").innerText`), "The point of no return")
 	require.Equal(t, "960", b.Text(`document.querySelector(".chart").getBoundingClientRect().width`))
-	b.RequireNoErrors()
 }
 
 func TestBrowser_TelephoneWidth_NoSidewaysScrolling(t *testing.T) {
@@ -151,7 +144,6 @@ func TestBrowser_PageIsAccessible(t *testing.T) {
 			b.RequireAccessible()
 		}
 	}
-	b.RequireNoErrors()
 }
 
 func TestBrowser_Print_ShowsCollapsedSections(t *testing.T) {
@@ -161,5 +153,4 @@ func TestBrowser_Print_ShowsCollapsedSections(t *testing.T) {
 	require.Equal(t, "false", b.Text(drawn))
 	b.Media(map[string]string{"type": "print"})
 	b.Eventually("true", drawn)
-	b.RequireNoErrors()
 }

@@ -154,16 +154,6 @@ func TestArticle_Limit_IsNoFinding(t *testing.T) {
 	require.True(t, (&article{Row: &reports.Row{Standing: suite.Differs}}).IsFinding())
 }
 
-// Findings come first, each with its lock's name; all other rows are folded.
-func TestPage_FindingsComeFirst(t *testing.T) {
-	report, catalogue := words{}.report(t)
-	page := written(t, report, catalogue)
-	require.Less(t, strings.Index(page, `id="findings"`), strings.Index(page, `id="verdicts"`))
-	require.Contains(t, page, `>the-lock in the-scenario, the-variant</a></h3>`)
-	require.Contains(t, page, `<details class="scenario" id="scenario-fine">`)
-	require.NotContains(t, page, `id="scenario-the-scenario"`)
-}
-
 // texts parses an SVG file strictly, as XML, and returns its element counts and its text.
 func texts(t *testing.T, svg []byte) (names map[string]int, content string) {
 	t.Helper()

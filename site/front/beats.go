@@ -203,10 +203,10 @@ func (t *playBuilder) addExpiries() {
 		}
 		nodes = nil
 	}
-	ends := t.Tenures()
-	slices.SortFunc(ends, func(a, b checker.Tenure) int { return cmp.Compare(a.Until, b.Until) })
+	ends := t.Ownerships()
+	slices.SortFunc(ends, func(a, b checker.Ownership) int { return cmp.Compare(a.Until, b.Until) })
 	for _, owned := range ends {
-		if owned.Owner != "c1" || owned.Ended != checker.TenureExpired || t.was(owned.Node, reports.Down, owned.Until) {
+		if owned.Owner != "c1" || owned.Ended != checker.OwnershipExpired || t.was(owned.Node, reports.Down, owned.Until) {
 			continue
 		}
 		if owned.Until > last+together {

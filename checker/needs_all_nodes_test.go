@@ -27,19 +27,19 @@ func (s *story) cutInSetupSent(link string, times ...int64) {
 
 // A lock that waits for a node that the background cuts off violates the property only if the scenario is about that,
 // or if something else is wrong.
-func TestStaging_WaitForCutNode_IsUnstaged(t *testing.T) {
-	unstaged := map[string]string{MutualExclusion: history.Inconclusive, DeadlockFreedom: history.Inconclusive,
+func TestNeedsAllNodes_WaitForCutNode_IsUndecided(t *testing.T) {
+	undecided := map[string]string{MutualExclusion: history.Inconclusive, DeadlockFreedom: history.Inconclusive,
 		FaultTolerance: history.Inconclusive}
 	tests := []struct {
 		name string
 		tell func(s *story)
 		want map[string]string
 	}{
-		{"in a scenario about mutual exclusion", func(s *story) { s.cutInSetup("c1-n4") }, unstaged},
+		{"in a scenario about mutual exclusion", func(s *story) { s.cutInSetup("c1-n4") }, undecided},
 		{"when it takes its keys and when it gives them back", func(s *story) {
 			s.cutInSetup("c1-n4")
 			s.deletes(2005, "c1", "c1.1", "n1", "n2", "n3", "n5")
-		}, unstaged},
+		}, undecided},
 		{"in one about fault tolerance", func(s *story) {
 			s.cutInSetup("c1-n4")
 			s.header.Expect[FaultTolerance] = history.Holds
@@ -75,7 +75,7 @@ func TestStaging_WaitForCutNode_IsUnstaged(t *testing.T) {
 				r := verdict.Of(property)
 				require.Equal(t, want, r.Verdict, "%s: %s %+v", property, r.Reason, r.Violations)
 				if want == history.Inconclusive {
-					require.Equal(t, Unstaged, r.Cause)
+					require.Equal(t, NeedsAllNodes, r.Cause)
 				}
 			}
 		})
@@ -85,7 +85,7 @@ func TestStaging_WaitForCutNode_IsUnstaged(t *testing.T) {
 // A lock that contacts one node after another waits for the first, which the background cuts off, and contacts no
 // other. Its message into the cut link, the time of that message, and the silence afterwards show it. All three are
 // necessary.
-func TestStaging_WaitForFirstNode_IsUnstaged(t *testing.T) {
+func TestNeedsAllNodes_WaitForFirstNode_IsUndecided(t *testing.T) {
 	const violated, inconclusive = history.Violated, history.Inconclusive
 	tests := []storyCase{
 		{"the first node hangs", func(s *story) { s.cutInSetupSent("c1-n1", 11) }, inconclusive, reasonCutNode},
@@ -144,7 +144,7 @@ func TestStaging_WaitForFirstNode_IsUnstaged(t *testing.T) {
 	}
 }
 
-func TestStaging_ReleaseWaitsForCutNode_OtherResultsStand(t *testing.T) {
+func TestNeedsAllNodes_ReleaseWaitsForCutNode_OtherResultsStand(t *testing.T) {
 	s := newStory()
 	s.header.Expect[MutualExclusion] = history.Holds
 	s.header.Bounds.Release = 500 * ms
@@ -165,7 +165,7 @@ func TestStaging_ReleaseWaitsForCutNode_OtherResultsStand(t *testing.T) {
 }
 
 // A grant that such a wait prevents is reported so, even if no bound is narrow enough to show it.
-func TestStaging_GrantMissing_IsUnstaged(t *testing.T) {
+func TestNeedsAllNodes_GrantMissing_IsUndecided(t *testing.T) {
 	for name, test := range map[string]struct {
 		tell func(s *story)
 		want string
