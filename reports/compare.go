@@ -45,7 +45,7 @@ const (
 
 // Compare compares runs. Two runs disagree on a property that the scenario names or that one of them violated if their
 // worst verdicts differ, or if the intervals of their violation rates are disjoint. A row is incomplete if a run lacks
-// it or could not decide it.
+// it or could not decide it. Runs that were cut short lack rows that nobody can list.
 func Compare(runs []*Report) Comparison {
 	c := Comparison{Runs: runs}
 	var ids []rowKey // the first run's rows, then the others' additional rows
@@ -80,7 +80,7 @@ func Compare(runs []*Report) Comparison {
 	switch {
 	case c.Disagreements > 0:
 		c.ExitCode = ExitDiffers
-	case c.Incomplete > 0, compared == 0:
+	case c.Incomplete > 0, compared == 0, slices.ContainsFunc(runs, func(r *Report) bool { return r.Interrupted }):
 		c.ExitCode = ExitInconclusive
 	}
 	return c
@@ -89,22 +89,25 @@ func Compare(runs []*Report) Comparison {
 // row compares the runs' rows. It counts the runs that can have the row and the runs that decided it.
 func (c *Comparison) row(id rowKey, cells []*Row) (row ComparedRow, possible, ran int) {
 	row = ComparedRow{Scenario: id.scenario, Setting: id.setting, Agreement: Agree, Cells: cells}
+	properties := row.properties()
 	for i, cell := range cells {
 		if cell == nil && id.setting != "" && c.Runs[i].hasLockOptions() {
 			continue // such a run has no variants
 		}
 		possible++
-		switch {
-		case cell == nil:
+		if cell == nil {
 			row.Agreement = Incomplete
-		case c.Runs[i].undecided(cell) == "":
+			continue
+		}
+		switch why := c.Runs[i].undecided(cell, properties); {
+		case why == "":
 			ran++
 		case cell.Standing != suite.Skipped:
 			row.Agreement = Incomplete
-			row.Why = append(row.Why, c.Runs[i].Options.Out+": "+c.Runs[i].undecided(cell))
+			row.Why = append(row.Why, c.Runs[i].Options.Out+": "+why)
 		}
 	}
-	for _, property := range row.properties() {
+	for _, property := range properties {
 		if why := c.disagreement(cells, property); why != "" {
 			row.Agreement = Disagree
 			row.Why = append(row.Why, why)
@@ -113,12 +116,11 @@ func (c *Comparison) row(id rowKey, cells []*Row) (row ComparedRow, possible, ra
 	return row, possible, ran
 }
 
-// servers lists the servers of a run's rows without duplicates.
-func (r *Report) servers() []string {
-	names := []string{}
-	for _, row := range r.Rows {
-		if row.Server != "" && !slices.Contains(names, row.Server) {
-			names = append(names, row.Server)
+// servers lists the servers of a run's trials without duplicates: slices may have run on different ones.
+func (r *Report) servers() (names []string) {
+	for _, t := range trialsOf(r.Rows) {
+		if t.Server != "" && !slices.Contains(names, t.Server) {
+			names = append(names, t.Server)
 		}
 	}
 	return names
@@ -140,19 +142,18 @@ func (r *Report) hasLockOptions() bool {
 	return r.Options.Lock != "" || r.Options.Nodes > 0 || len(r.Options.Without) > 0
 }
 
-// undecided returns why a row has no verdict, or "". The missing trials of an interrupted run could have had another.
-func (r *Report) undecided(row *Row) string {
+// undecided returns why a row has no verdict on some of the properties, or "". The missing trials of an interrupted run
+// could have had another.
+func (r *Report) undecided(row *Row, properties []string) string {
 	switch {
-	case row.Standing == suite.Skipped:
-		return "skipped: " + row.Why
-	case row.Standing == suite.HarnessError:
-		return "failed: " + row.Why
+	case row.Standing == suite.Skipped, row.Standing == suite.HarnessError, row.Standing == suite.Inconclusive:
+		return string(row.Standing) + ": " + row.Why
 	case r.Interrupted && len(row.Trials) < r.Options.Trials:
 		return fmt.Sprintf("interrupted: %d of %s", len(row.Trials), Plural(r.Options.Trials, "trial"))
 	}
-	for _, p := range row.Properties {
-		if p.Expected != "" && p.Rate.Trials == 0 {
-			return "inconclusive: " + row.Why
+	for _, name := range properties {
+		if p := row.property(name); p.Violated == 0 && (p.Inconclusive > 0 || p.Holds == 0) {
+			return fmt.Sprintf("%s: undecided in %d of %s", name, len(row.Trials)-p.Holds, Plural(len(row.Trials), "trial"))
 		}
 	}
 	return ""

@@ -48,6 +48,10 @@ func TestCompare(t *testing.T) {
 	extra.Results = append(extra.Results, checker.Result{Property: checker.ProtectedData, Verdict: broken})
 	quiet := trial("a", "", 0, held, held)
 	quiet.Results = append(quiet.Results, checker.Result{Property: checker.ProtectedData, Verdict: held})
+	unsure := trial("a", "", 0, held, held)
+	unsure.Results = append(unsure.Results, checker.Result{Property: checker.ProtectedData, Verdict: history.Inconclusive})
+	unmeant := trial("a", "", 0, broken, broken)
+	unmeant.Results[0].Unmet = "c1's acquire had to fail, and succeeded"
 	idle := trial("a", "", 0, held, held)
 	idle.Results = append(idle.Results, checker.Result{Property: checker.Fencing, Verdict: history.Inconclusive})
 	for _, c := range []struct {
@@ -65,6 +69,12 @@ func TestCompare(t *testing.T) {
 		{"a property that only one saw violated", []suite.Result{extra}, []suite.Result{quiet}, Disagree, 1},
 		{"a property that nobody names", []suite.Result{idle}, series("a", 0, 1), Agree, 0},
 		{"one undecided", series("a", 0, 1), []suite.Result{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 4},
+		{"one undecided in some trials", series("a", 0, 2), []suite.Result{trial("a", "", 0, held, held),
+			trial("a", "", 1, held, history.Inconclusive)}, Incomplete, 4},
+		{"a violation that the scenario does not mean", series("a", 1, 1), []suite.Result{unmeant}, Incomplete, 4},
+		{"a violation of what the other did not judge", []suite.Result{extra}, series("a", 0, 1), Incomplete, 4},
+		{"a violation of what the other did not decide", []suite.Result{extra}, []suite.Result{unsure}, Incomplete, 4},
+		{"nothing judged", []suite.Result{{Scenario: "a"}}, []suite.Result{{Scenario: "a"}}, Incomplete, 4},
 		{"one failed", series("a", 0, 1), []suite.Result{lost}, Incomplete, 4},
 		{"one lacks it", series("a", 0, 1), series("b", 0, 1), Incomplete, 4},
 		{"one skips it, so that nothing is compared", series("a", 0, 1), []suite.Result{none}, Agree, 4},
@@ -88,6 +98,15 @@ func TestCompare_InterruptedRunWithFewerTrials_IsIncomplete(t *testing.T) {
 	require.Equal(t, Incomplete, agreements(got)["a"])
 	require.Equal(t, ExitInconclusive, got.ExitCode)
 	require.Equal(t, []string{"out/local: interrupted: 1 of 4 trials"}, got.Rows[0].Why)
+}
+
+// Both runs lack the same row, which no list shows.
+func TestCompare_InterruptedRunsWithTheSameRows_AreUndecided(t *testing.T) {
+	whole, cut := runOn("virtual", "", series("a", 0, 1)...), runOn("local", "", series("a", 0, 1)...)
+	cut.Interrupted = true
+	for _, runs := range [][]*Report{{cut, cut}, {whole, cut}} {
+		require.Equal(t, ExitInconclusive, Compare(runs).ExitCode)
+	}
 }
 
 func TestCompare_Disagreement_NamesRunsAndRates(t *testing.T) {

@@ -60,13 +60,14 @@ func (f *Folder) Close() error {
 	return errors.Join(err, f.root.Close())
 }
 
-// IsUnfinished reports whether a folder's run is still running or was killed: it has the mark and no results.
+// IsUnfinished reports whether a folder's run is still running or was killed: it has the mark and no results, or its
+// progress, as a CI system may keep no hidden files.
 func IsUnfinished(dir string) bool {
 	there := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	}
-	return there(MarkFile) && !there(ResultsFile)
+	return (there(MarkFile) || there(ProgressFile)) && !there(ResultsFile)
 }
 
 // acquire creates a missing mark and locks it.

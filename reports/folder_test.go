@@ -145,6 +145,26 @@ func TestFolder_Links_AreReplaced(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestIsUnfinished(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		want  bool
+	}{
+		"killed":                             {[]string{MarkFile, ProgressFile}, true},
+		"killed, kept without hidden files":  {[]string{ProgressFile}, true},
+		"killed before its first line":       {[]string{MarkFile}, true},
+		"reported, and then killed":          {[]string{MarkFile, ProgressFile, ResultsFile}, false},
+		"ended":                              {[]string{MarkFile, ResultsFile}, false},
+		"not a run, such as a mistyped name": {nil, false},
+	} {
+		dir := t.TempDir()
+		for _, file := range c.files {
+			put(t, dir, map[string]string{file: ""})
+		}
+		require.Equal(t, c.want, IsUnfinished(dir), name)
+	}
+}
+
 func readProgress(t *testing.T, out string) (*RunInProgress, error) {
 	t.Helper()
 	root, err := os.OpenRoot(filepath.Dir(out))

@@ -54,7 +54,8 @@ type junitOutcome struct {
 }
 
 // WriteJUnit writes junit.xml: one suite with a test case for each row, the most severe first. A row that differs is a
-// failure. An inconclusive row, or a failure of the harness, is an error, since it has not passed.
+// failure. An inconclusive row, or a failure of the harness, is an error, since it has not passed. So is a run that was
+// cut short or skipped every row: the file passes only if the exit code does.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -91,6 +92,12 @@ func (r *Report) junit() junitSuites {
 			one.Skipped++
 		}
 		one.Cases = append(one.Cases, r.junitCase(row))
+	}
+	if r.ExitCode() != ExitAsExpected && one.Failures+one.Errors == 0 {
+		one.Tests, one.Errors = one.Tests+1, 1
+		outcome := &junitOutcome{Message: r.Summary(), Type: string(suite.Inconclusive)}
+		one.Cases = append(one.Cases, junitCase{Name: "the whole run", Class: "lockproof." + r.Options.Cluster, Time: "0.000",
+			Error: outcome})
 	}
 	one.Time = seconds(elapsed)
 	all := junitSuites{junitHead: one.junitHead, Suites: []junitSuite{one}}

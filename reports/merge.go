@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +23,9 @@ func Merge(parts []*Report, out string) (*Report, error) {
 		return nil, err
 	}
 	first := parts[0]
-	merged := Run{Version: first.Version, Go: first.Go, Started: first.Started, Options: first.Options,
-		Planned: len(first.Slice.Rows) * first.Options.Trials, Incomplete: findIncomplete(parts)}
+	merged := first.Run // what the slices share; the rest follows
+	merged.Slice, merged.Incomplete = nil, findIncomplete(parts)
+	merged.Planned = len(first.Slice.Rows) * first.Options.Trials
 	merged.Options.Out, merged.Interrupted = out, merged.Incomplete != nil
 	var ended time.Time
 	var trials []suite.Result
@@ -37,7 +39,12 @@ func Merge(parts []*Report, out string) (*Report, error) {
 		if s.Options.Parallel != merged.Options.Parallel {
 			merged.Options.Parallel = 0 // the machines differ
 		}
-		trials = append(trials, trialsOf(s.Rows)...)
+		for _, t := range trialsOf(s.Rows) {
+			if !slices.Contains(first.Slice.Rows, t.Name()) || t.Trial < 0 || t.Trial >= first.Options.Trials {
+				return nil, fmt.Errorf("%s has %s, trial %d, which is not in its suite", s.Options.Out, t.Name(), t.Trial)
+			}
+			trials = append(trials, t)
+		}
 	}
 	if err := checkDistinct(trials); err != nil {
 		return nil, fmt.Errorf("the slices overlap: %w", err)
@@ -121,11 +128,16 @@ func (r *Report) difference(other *Report) string {
 		return fmt.Sprintf("built by %s and %s", r.Go, other.Go)
 	}
 	a, b := reflect.ValueOf(r.Options), reflect.ValueOf(other.Options)
-	for i := range a.NumField() {
-		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-		written := name != "-" && name != "parallel"
-		if written && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
-			return fmt.Sprintf("%s %v and %v", name, a.Field(i), b.Field(i))
+	for _, field := range reflect.VisibleFields(a.Type()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		mine, theirs := a.FieldByIndex(field.Index), b.FieldByIndex(field.Index)
+		written := !field.Anonymous && name != "-" && name != "parallel"
+		if written && !reflect.DeepEqual(mine.Interface(), theirs.Interface()) {
+			text := fmt.Sprintf("%s %v and %v", name, mine, theirs)
+			if mine.Kind() == reflect.String { // one may be empty
+				text = fmt.Sprintf("%s %q and %q", name, mine, theirs)
+			}
+			return text
 		}
 	}
 	switch {
@@ -133,6 +145,20 @@ func (r *Report) difference(other *Report) string {
 		return fmt.Sprintf("slice %s and slice %s", r.Slice, other.Slice)
 	case r.Slice.Suite != other.Slice.Suite:
 		return "other scenarios, or the same names with another content"
+	}
+	name := cmp.Or(oneMore(r.Slice.Skipped, other.Slice.Skipped), oneMore(other.Slice.Skipped, r.Slice.Skipped))
+	if name != "" {
+		return fmt.Sprintf("%s was skipped on one machine only, so that they divided the trials differently", name)
+	}
+	return ""
+}
+
+// oneMore returns a name that only the first list has, or "".
+func oneMore(names, other []string) string {
+	for _, name := range names {
+		if !slices.Contains(other, name) {
+			return name
+		}
 	}
 	return ""
 }

@@ -54,6 +54,41 @@ func TestMerge_AllSlices_WholeRunInOrder(t *testing.T) {
 	require.Equal(t, ExitAsExpected, merged.ExitCode())
 }
 
+func TestMerge_LockUnderTest_IsDescribed(t *testing.T) {
+	parts := three()
+	lock := LockUnderTest{Name: "redsync", Servers: 5, Belief: "for a TTL", Notices: []string{"it renews nothing"}}
+	for _, part := range parts {
+		part.Lock, part.Named = lock, true
+	}
+	merged, err := Merge(parts, "out")
+	require.NoError(t, err)
+	require.Equal(t, lock, merged.Lock)
+	require.True(t, merged.Named, "the whole run would print the table, too")
+}
+
+func TestMerge_SlicesOnDifferentServers_NamesBoth(t *testing.T) {
+	parts := three()
+	for i, server := range []string{"redis 7.0.15", "redis 7.0.15", "valkey 8.1.1"} {
+		parts[i].Rows[0].Trials[0].Server = server
+	}
+	merged, err := Merge(parts, "out")
+	require.NoError(t, err)
+	require.Contains(t, merged.Setting(), "virtual cluster of redis 7.0.15 and valkey 8.1.1")
+}
+
+// It would take the place of a missing one.
+func TestMerge_TrialOfAnotherSuite_IsRefused(t *testing.T) {
+	for name, other := range map[string]suite.Result{
+		"d, trial 0": trial("d", "", 0, history.Holds, history.Holds),
+		"b, trial 1": trial("b", "", 1, history.Holds, history.Holds),
+	} {
+		parts := three()
+		parts[1] = slice(2, other)
+		_, err := Merge(parts, "out")
+		require.EqualError(t, err, "out/2 has "+name+", which is not in its suite")
+	}
+}
+
 // A trial in two slices would hide that another one is missing.
 func TestMerge_SlicesThatShareATrial_AreRefused(t *testing.T) {
 	parts := three()
@@ -103,8 +138,9 @@ func TestMerge_SlicesOfDifferentRuns_AreRefused(t *testing.T) {
 		{"out/2 is a whole run and no slice", func(s []*Report) []*Report { s[1].Slice = nil; return s }},
 		{apart + "version v0.1.0 and v0.2.0 of lockproof", func(s []*Report) []*Report { s[1].Version = "v0.2.0"; return s }},
 		{apart + "built by go1.26.8 and go1.27", func(s []*Report) []*Report { s[1].Go = "go1.27"; return s }},
-		{apart + "cluster virtual and local", func(s []*Report) []*Report { s[1].Options.Cluster = "local"; return s }},
+		{apart + `cluster "virtual" and "local"`, func(s []*Report) []*Report { s[1].Options.Cluster = "local"; return s }},
 		{apart + "seed 7 and 8", func(s []*Report) []*Report { s[1].Options.Seed = 8; return s }},
+		{apart + `server "" and "valkey-8.1"`, func(s []*Report) []*Report { s[1].Options.Server = "valkey-8.1"; return s }},
 		{apart + "without [] and [Majority]", func(
 			s []*Report) []*Report {
 			s[1].Options.Without = []string{"Majority"}
@@ -113,6 +149,8 @@ func TestMerge_SlicesOfDifferentRuns_AreRefused(t *testing.T) {
 		{apart + "slice 1/3 and slice 2/4", func(s []*Report) []*Report { s[1].Slice.Count = 4; return s }},
 		{apart + "other scenarios, or the same names with another content",
 			func(s []*Report) []*Report { s[1].Slice.Suite = "e15e"; return s }},
+		{apart + "c was skipped on one machine only",
+			func(s []*Report) []*Report { s[1].Slice.Skipped = []string{"c"}; return s }},
 		{"slice 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
 		{"all 3 slices are there and whole, and they have 3 of 4 trials",
 			func(s []*Report) []*Report { s[1] = slice(2); return s }},
@@ -180,6 +218,8 @@ func TestRead_OtherFile_IsRefused(t *testing.T) {
 		planned(`2`):                    "a, trial 0 is there more than once",
 		planned(`2`) + "{}":             "is not the results of one run: something follows them",
 
+		`{"scenarios":[null]}`: "is not the results of a run: a row of scenarios is null",
+
 		"":                  "is not the results of a run",
 		"[]":                "is not the results of a run",
 		"{}":                "it is not from lockproof",
@@ -235,7 +275,7 @@ func FuzzResults(f *testing.F) {
 	for _, text := range []string{
 		part + `{"index":1,"count":1,"suite":"x","rows":["a"]}}`,
 		part + `{"index":1,"count":2147483648,"rows":["a"]}}`, part + `{"index":0,"count":-1}}`,
-		strings.Repeat(`{"a":`, 50_000), `{"scenarios":null}`,
+		strings.Repeat(`{"a":`, 50_000), `{"scenarios":null}`, `{"scenarios":[null]}`,
 	} {
 		f.Add(text)
 	}

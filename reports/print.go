@@ -64,13 +64,13 @@ func (r *Report) accounts(p *terminal.Page) {
 }
 
 // describedInFull reports whether a row is described with its story: it differs, failed, or is undecided for another
-// reason than an interruption or a failed precondition. Undecided rows of a lock under test are not.
+// reason than an interruption or a wait for all nodes. Undecided rows of a lock under test are not.
 func (r *Row) describedInFull() bool {
 	switch r.Standing {
 	case suite.Differs, suite.HarnessError:
 		return true
 	case suite.Inconclusive:
-		return !r.underTest() && !r.preconditionFailed() && !r.cutShort()
+		return !r.underTest() && !r.needsAllNodes() && !r.cutShort()
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/input"
@@ -25,6 +26,9 @@ func Read(dir string) (*Report, error) {
 	}
 	if in.More() {
 		return nil, fmt.Errorf("%s is not the results of one run: something follows them", path)
+	}
+	if slices.Contains(results.Scenarios, nil) {
+		return nil, fmt.Errorf("%s is not the results of a run: a row of scenarios is null", path)
 	}
 	trials := trialsOf(results.Scenarios)
 	if err := results.check(trials); err != nil {

@@ -35,7 +35,7 @@ type Run struct {
 	Incomplete *MissingSlices `json:"incomplete,omitempty"`
 	Lock       LockUnderTest  `json:"lock,omitzero"`
 	// Named is set if the user named scenarios instead of running the catalogue: then expected violations are shown, too.
-	Named bool `json:"-"`
+	Named bool `json:"named,omitempty"`
 }
 
 // Slice identifies the part of a suite that ran.
@@ -44,6 +44,8 @@ type Slice struct {
 	// Suite is the fingerprint of the whole suite, Rows the names of its rows.
 	Suite string   `json:"suite"`
 	Rows  []string `json:"rows"`
+	// Skipped are the rows that this machine cannot run. The division into slices depends on them.
+	Skipped []string `json:"skipped,omitempty"`
 }
 
 // Report is a run with its trials grouped into rows.

@@ -90,7 +90,11 @@ func TestExitCode(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.want, New(tt.trials, tt.run).ExitCode())
+			report := New(tt.trials, tt.run)
+			require.Equal(t, tt.want, report.ExitCode())
+			junit := report.junit()
+			require.Equal(t, tt.want != 0, junit.Failures+junit.Errors > 0, "a CI system that reads only junit.xml agrees")
+			require.Len(t, junit.Suites[0].Cases, junit.Tests)
 		})
 	}
 }
@@ -147,15 +151,16 @@ func TestPrint_NamedScenariosShowTheirViolation(t *testing.T) {
 	run := Run{Named: true, Options: suite.Options{Out: "testdata"}}
 	text := printed(t, New([]suite.Result{shown}, run), terminal.Screen{Width: 100})
 	require.Contains(t, text, "mutual-exclusion: violated, as expected")
-	require.Contains(t, text, `c2 begins to acquire "k1"`)
+	const story = `c2 begins to acquire "k1"`
+	require.Contains(t, text, story)
 
 	run.Named = false
-	require.NotContains(t, printed(t, New([]suite.Result{shown}, run), terminal.Screen{Width: 100}), "c2 asks")
+	require.NotContains(t, printed(t, New([]suite.Result{shown}, run), terminal.Screen{Width: 100}), story)
 	run.Named = true
 	many := []suite.Result{shown}
 	for i := range maxShown {
 		other := trial(fmt.Sprint("other", i), "", 0, history.Holds, history.Holds)
 		many = append(many, other)
 	}
-	require.NotContains(t, printed(t, New(many, run), terminal.Screen{Width: 100}), "c2 asks")
+	require.NotContains(t, printed(t, New(many, run), terminal.Screen{Width: 100}), story)
 }

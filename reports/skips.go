@@ -23,8 +23,8 @@ func (r *Report) Skips() Skips {
 	return r.groupRows(func(row *Row) bool { return row.Standing == suite.Skipped })
 }
 
-// preconditionSkips groups the rows whose lock failed a precondition of the scenario.
-func (r *Report) preconditionSkips() Skips { return r.groupRows((*Row).preconditionFailed) }
+// needsAllNodesSkips groups the rows that a lock cannot show because it waits for all of its nodes.
+func (r *Report) needsAllNodesSkips() Skips { return r.groupRows((*Row).needsAllNodes) }
 
 func (r *Report) groupRows(include func(*Row) bool) (rows Skips) {
 	for _, row := range r.Rows {
@@ -35,8 +35,8 @@ func (r *Report) groupRows(include func(*Row) bool) (rows Skips) {
 	return rows
 }
 
-func (r *Row) preconditionFailed() bool {
-	return r.Standing == suite.Inconclusive && r.First().PreconditionFailed() != ""
+func (r *Row) needsAllNodes() bool {
+	return r.Standing == suite.Inconclusive && r.First().NeedsAllNodes() != ""
 }
 
 func (s *Skips) add(why, name string) {

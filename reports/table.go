@@ -66,7 +66,7 @@ func (r *Report) printRows(p *terminal.Page, whole bool) {
 	}
 	r.Skips().print(p, "skipped: ", whole)
 	r.expectedViolations(p)
-	r.preconditionSkips().print(p, "not applicable: ", whole)
+	r.needsAllNodesSkips().print(p, "not applicable: ", whole)
 }
 
 // Summary states the result of the run in one or two sentences.

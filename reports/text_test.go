@@ -133,16 +133,16 @@ func TestClean_RemovesControlCharacters(t *testing.T) {
 	})
 }
 
-func TestPreconditionSkips_ListEachReasonOnce(t *testing.T) {
-	const why = "unstaged: it waits for all nodes"
-	unstaged := func(scenario string) suite.Result {
+func TestNeedsAllNodesSkips_ListEachReasonOnce(t *testing.T) {
+	const why = "needs-all-nodes: it waits for all nodes"
+	needsAllNodes := func(scenario string) suite.Result {
 		return suite.Result{Scenario: scenario, Cluster: "virtual", Lock: "patient",
 			Expect: map[string]string{checker.MutualExclusion: history.Holds},
 			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Inconclusive,
 				Cause: checker.NeedsAllNodes, Reason: why}}}
 	}
-	r := New([]suite.Result{unstaged("lost-reply"), trial("flushall", "", 1, history.Holds, history.Inconclusive),
-		unstaged("late-set")}, Run{})
+	r := New([]suite.Result{needsAllNodes("lost-reply"), trial("flushall", "", 1, history.Holds, history.Inconclusive),
+		needsAllNodes("late-set")}, Run{})
 	require.Equal(t, ExitInconclusive, r.ExitCode())
 
 	var text, summary strings.Builder

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,19 +12,22 @@ import (
 // Cause is the result of the experiments on one violation.
 type Cause struct {
 	Property string `json:"property"`
-	// Necessary is the smallest set of faults that was found, or of steps if no fault is needed. Without any one of
-	// them the property is not violated: "the pause of c1".
+	// Necessary are the faults, or the steps if no fault is needed, without any one of which the property is not
+	// violated: "the pause of c1".
 	Necessary []string `json:"necessary,omitempty"`
+	// Replaceable are further faults of the smallest set that was found; another fault can take the place of each.
+	Replaceable []string `json:"replaceable,omitempty"`
 	// Kinds are the kinds of those faults, each once and sorted: "pause".
 	Kinds []string `json:"kinds,omitempty"`
 	// Rules are the lock's rules that were off; with any one of them on, the property is not violated.
 	Rules []string `json:"rules,omitempty"`
 	// PointOfNoReturn is the last time, in nanoseconds of the run, at which ending the faults averts the violation;
-	// nil: not known.
+	// nil: not known, or there is no such time.
 	PointOfNoReturn *int64 `json:"point_of_no_return,omitempty"`
 	// Experiments are the changes that were tried, each on all seeds.
 	Experiments []Experiment `json:"experiments,omitempty"`
-	// Violated of Seeds runs without any change violate the property.
+	// Violated of Seeds runs without any change violate the property. A cause is named only if all do: a change that
+	// averts what also goes away by itself shows nothing.
 	Violated int `json:"violated"`
 	Seeds    int `json:"seeds"`
 	// NotFound is why no cause is named; "": one is.
@@ -40,8 +44,9 @@ type Experiment struct {
 	Seeds  int    `json:"seeds"`
 	// Holds: in each seed without a violation the property was tested, and holds.
 	Holds bool `json:"holds,omitempty"`
-	// Rest: all faults that are not necessary were left out, and the property is still violated in some seeds, at
-	// least.
+	// Unknown is the number of seeds in which the trial failed, its script stopped early, or the verdict is not known.
+	Unknown int `json:"unknown,omitempty"`
+	// Rest: all other faults than those of the cause were left out, and the property is still violated.
 	Rest bool `json:"rest,omitempty"`
 	// Option: the change is a setting of the client library.
 	Option bool `json:"option,omitempty"`
@@ -50,6 +55,8 @@ type Experiment struct {
 // String is the experiment in words: "without the pause of c1: holds, 5 of 5 seeds".
 func (e Experiment) String() string {
 	switch {
+	case e.Unknown > 0:
+		return fmt.Sprintf("%s: not known, %d of %s", e.Change, e.Unknown, seeds(e.Seeds))
 	case e.Averts == 0:
 		return fmt.Sprintf("%s: still violated, %d of %s", e.Change, e.Seeds, seeds(e.Seeds))
 	case e.Holds:
@@ -57,6 +64,9 @@ func (e Experiment) String() string {
 	}
 	return fmt.Sprintf("%s: not violated, %d of %s", e.Change, e.Averts, seeds(e.Seeds))
 }
+
+func (e Experiment) averts() bool   { return e.Averts == e.Seeds }
+func (e Experiment) violates() bool { return e.Averts+e.Unknown == 0 }
 
 func seeds(n int) string {
 	if n == 1 {
@@ -68,25 +78,43 @@ func seeds(n int) string {
 // Found reports whether a cause is named.
 func (c *Cause) Found() bool { return c != nil && c.NotFound == "" }
 
-// ID identifies a cause by the kinds of the necessary faults; without any, by whether a cause was found.
+// ID is equal for causes of one kind: necessary faults of the same kinds, or the same steps, and the same rules.
 func (c *Cause) ID() string {
-	switch {
-	case len(c.Kinds) > 0:
-		return strings.Join(c.Kinds, ", ")
-	case c.NotFound != "":
-		return "no cause found"
+	what := c.Kinds
+	if len(what) == 0 {
+		what = c.Necessary
 	}
-	return "no fault"
+	return strings.Join(slices.Concat(what, c.Rules), ", ")
 }
 
 // Sentence is the cause in one sentence, with the experiments that show it.
 func (c *Cause) Sentence() string {
-	if c.NotFound != "" {
-		return "cause not found: " + c.NotFound + c.suffix()
+	sentence := "cause not shown: " + c.NotFound
+	if c.Found() {
+		sentence = "cause: " + c.what()
 	}
+	if c.PointOfNoReturn != nil {
+		sentence += fmt.Sprintf("; point of no return: %.3f s", time.Duration(*c.PointOfNoReturn).Seconds())
+	}
+	for _, e := range c.Experiments {
+		if e.Option {
+			sentence += "; " + e.String()
+		}
+	}
+	if c.Virtual {
+		sentence += " [the same schedule in virtual time]"
+	}
+	return sentence
+}
+
+// what names the cause, with the experiments that show it in brackets.
+func (c *Cause) what() string {
 	var what []string
 	if len(c.Necessary) > 0 {
 		what = append(what, wording.List(c.Necessary))
+	}
+	if len(c.Replaceable) > 0 {
+		what = append(what, wording.List(c.Replaceable)+" or another fault")
 	}
 	switch len(c.Rules) {
 	case 0:
@@ -95,19 +123,11 @@ func (c *Cause) Sentence() string {
 	default:
 		what = append(what, "the rules "+wording.List(c.Rules)+", which are off")
 	}
-	sentence := "cause: " + strings.Join(what, ", with ")
+	text := strings.Join(what, ", with ")
 	if shown := c.shown(); len(shown) > 0 {
-		sentence += " (" + strings.Join(shown, "; ") + ")"
+		text += " (" + strings.Join(shown, "; ") + ")"
 	}
-	if c.PointOfNoReturn != nil {
-		sentence += fmt.Sprintf("; point of no return: %.3f s", time.Duration(*c.PointOfNoReturn).Seconds())
-	}
-	for _, e := range c.Experiments {
-		if e.Option && e.Averts == e.Seeds {
-			sentence += "; " + e.String()
-		}
-	}
-	return sentence + c.suffix()
+	return text
 }
 
 // shown are the experiments that a sentence has in brackets. Experiments with equal results are merged.
@@ -129,7 +149,7 @@ func (c *Cause) shown() []string {
 		alike = alike && e.Averts == without[0].Averts && e.Seeds == without[0].Seeds && e.Holds == without[0].Holds
 	}
 	switch {
-	case alike && len(c.Rules) == 0:
+	case alike && len(c.Rules)+len(c.Replaceable) == 0:
 		one := without[0]
 		one.Change = "without it"
 		if len(without) > 1 {
@@ -141,18 +161,8 @@ func (c *Cause) shown() []string {
 			shown = append(shown, e.String())
 		}
 	}
-	if c.Violated < c.Seeds {
-		shown = append(shown, fmt.Sprintf("with it violated, %d of %s", c.Violated, seeds(c.Seeds)))
-	}
 	if rest != "" {
 		shown = append(shown, rest)
 	}
 	return shown
-}
-
-func (c *Cause) suffix() string {
-	if c.Virtual {
-		return " [the same schedule in virtual time]"
-	}
-	return ""
 }

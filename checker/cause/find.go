@@ -22,8 +22,12 @@ type Variation struct {
 
 // Judged is the result of a variation's trial.
 type Judged struct {
-	Verdict string // on the property; "" if the trial failed
-	At      int64  // when the first violation began
+	// Verdict is that on the property. It is inconclusive if the situation did not occur, and "" if nothing is known: the
+	// trial failed, its script stopped early, or the checker could not decide.
+	Verdict string
+	At      int64 // when the first violation began
+	// AsExpected: the trial shows its situation, and every verdict is as its scenario expects.
+	AsExpected bool
 }
 
 // Trial runs a variation from a seed.
@@ -39,8 +43,8 @@ type Finder struct {
 	Trial    Trial
 	// Seeds is the number of seeds for each experiment, 1 or more.
 	Seeds int
-	// MaxTrials and Time limit the confirmation on other seeds and the search for the point of no return, which end
-	// when either is spent; 0: no limit. Time is a safety net.
+	// MaxTrials and Time limit the confirmation on other seeds; 0: no limit. Time limits the search for the point of no
+	// return, too. If too few seeds were tried, no cause is shown.
 	MaxTrials int
 	Time      time.Duration
 	// Options: its lock uses a client library with settings that can be tried.
@@ -50,42 +54,39 @@ type Finder struct {
 	trials int
 }
 
-// withoutRequirements returns a copy of a scenario that requires nothing of its trial: leaving out a part must not make
-// the rest vacuous.
-func withoutRequirements(s *scenarios.Scenario) *scenarios.Scenario {
-	c, none := *s, 0
-	c.Earned = scenarios.Earned{Grants: &none, Contended: &none, Faults: &none, Writes: &none, Refused: &none}
-	c.Script = slices.Clone(s.Script)
+// relaxed returns a variation that can go without faults: none need have an effect or cause a refusal, and no step need
+// have its required outcome.
+func relaxed(v Variation) Variation {
+	c, none := *v.Scenario, 0
+	c.Earned.Faults, c.Earned.Refused = &none, &none
+	c.Script = slices.Clone(c.Script)
 	for i := range c.Script {
 		c.Script[i].Must = ""
 	}
 	c.Variants = nil
-	return &c
+	v.Scenario = &c
+	return v
 }
 
 // Find runs the experiments.
 func (f *Finder) Find(ctx context.Context) Cause {
 	f.began = time.Now()
-	c := Cause{Property: f.Property, Seeds: 1, Violated: 1}
-	whole := Variation{Scenario: withoutRequirements(f.Scenario), Without: f.Without}
+	whole := Variation{Scenario: f.Scenario, Without: f.Without}
 	first := f.try(ctx, whole, f.Seed)
-	if first.Verdict != history.Violated {
-		c.Violated = 0
-		c.NotFound = "run again, it is not violated"
-		return c
+	if first.Verdict != history.Violated && ctx.Err() == nil {
+		return Cause{Property: f.Property, Seeds: 1, NotFound: "run again, it is not violated"}
 	}
-	needed := f.smallest(ctx, whole, faults(whole.Scenario))
+	c := Cause{Property: f.Property}
+	needed := f.smallest(ctx, relaxed(whole), faults(whole.Scenario))
 	if len(needed) == 0 {
-		bare := whole
-		bare.Scenario = without(whole.Scenario, faults(whole.Scenario))
-		needed = f.necessary(ctx, bare, steps(bare.Scenario))
-		if len(needed) > 0 {
-			whole = bare
-		}
+		needed = f.necessary(ctx, relaxed(whole), steps(whole.Scenario))
 	}
-	f.confirm(ctx, &c, whole, needed, f.rules(ctx, whole))
-	if c.NotFound == "" && len(c.Kinds) > 0 {
-		f.bisect(ctx, &c, whole, needed, first.At)
+	f.confirm(ctx, &c, whole, needed, f.rules(ctx, relaxed(whole)))
+	if c.Violated == c.Seeds && len(kinds(needed)) > 0 {
+		f.findPointOfNoReturn(ctx, &c, whole, first.At)
+	}
+	if ctx.Err() != nil {
+		return Cause{Property: f.Property, NotFound: "the experiments were interrupted"}
 	}
 	return c
 }
@@ -94,7 +95,7 @@ func (f *Finder) Find(ctx context.Context) Cause {
 // two that suffice, or those of the smallest set that is found. It depends on the schedule alone, so that searches in
 // any order identify violations alike.
 func (f *Finder) KindsOf(ctx context.Context) []string {
-	whole := Variation{Scenario: withoutRequirements(f.Scenario), Without: f.Without}
+	whole := relaxed(Variation{Scenario: f.Scenario, Without: f.Without})
 	parts := faults(whole.Scenario)
 	enough := func(set ...string) bool {
 		return f.violated(ctx, whole,
@@ -147,15 +148,13 @@ func (f *Finder) smallest(ctx context.Context, v Variation, parts []part) []part
 	}
 }
 
-// necessary returns the parts without any one of which the property is not violated.
-func (f *Finder) necessary(ctx context.Context, v Variation, parts []part) []part {
-	var found []part
-	for _, p := range parts {
-		if !f.violated(ctx, v, []part{p}) {
-			found = append(found, p)
-		}
-	}
-	return found
+// necessary returns the steps without any one of which the property holds. Without a write, nothing may be tested.
+func (f *Finder) necessary(ctx context.Context, v Variation, steps []part) []part {
+	return slices.DeleteFunc(steps, func(p part) bool {
+		changed := v
+		changed.Scenario = without(v.Scenario, []part{p})
+		return f.try(ctx, changed, f.Seed).Verdict != history.Holds
+	})
 }
 
 // rules returns the rules that are off, any one of which averts the violation when on.
@@ -181,6 +180,6 @@ func (f *Finder) try(ctx context.Context, v Variation, seed uint64) Judged {
 	return f.Trial(ctx, v, seed)
 }
 
-func (f *Finder) spent() bool {
-	return f.MaxTrials > 0 && f.trials >= f.MaxTrials || f.Time > 0 && time.Since(f.began) > f.Time
-}
+func (f *Finder) spent() bool { return f.MaxTrials > 0 && f.trials >= f.MaxTrials || f.late() }
+
+func (f *Finder) late() bool { return f.Time > 0 && time.Since(f.began) > f.Time }

@@ -8,12 +8,11 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// part is a part of a scenario that can be left out.
+// part is a fault or a step of a scenario, which can be left out.
 type part struct {
 	name string // "the pause of c1"
 	kind string // of a fault; "" for other steps
-	step int    // index in the script; -1: not in the script
-	// remove takes a part that is not a step out of a copy of the scenario.
+	// remove marks it in a copy of the scenario as left out.
 	remove func(*scenarios.Scenario)
 }
 
@@ -23,25 +22,26 @@ func faults(s *scenarios.Scenario) []part {
 	var all []part
 	for i, step := range s.Script {
 		if fault := step.Fault(); fault != nil && fault.Breaks() {
-			all = append(all, part{name: partName(string(step.Verb), step.Targets), kind: string(step.Verb), step: i})
+			all = append(all, part{name: fault.NounText(step.Targets), kind: fault.Kind,
+				remove: func(s *scenarios.Scenario) { s.Script[i].Verb = "" }})
 		}
 		if len(step.Reaching) > 0 {
-			all = append(all, part{name: "the nodes out of reach of " + wording.List(step.Targets), kind: "reach", step: -1,
+			all = append(all, part{name: "the nodes out of reach of " + wording.List(step.Targets), kind: "reach",
 				remove: func(s *scenarios.Scenario) { s.Script[i].Reaching = nil }})
 		}
 	}
 	for i, random := range s.Nemesis {
-		all = append(all, part{name: "the drawn faults: " + string(random.Verb) + " of " + wording.List(random.Targets),
-			kind: string(random.Verb), step: -1,
+		all = append(all, part{name: "the drawn faults: " + random.Fault().NounText(random.Targets),
+			kind:   string(random.Verb),
 			remove: func(s *scenarios.Scenario) { s.Nemesis[i].Count = -1 }})
 	}
 	for i, c := range s.Clients {
 		if len(c.Reach) > 0 {
-			all = append(all, part{name: "the nodes out of reach of " + c.Name, kind: "reach", step: -1,
+			all = append(all, part{name: "the nodes out of reach of " + c.Name, kind: "reach",
 				remove: func(s *scenarios.Scenario) { s.Clients[i].Reach = nil }})
 		}
 		if len(c.FarNodes) > 0 {
-			all = append(all, part{name: "the nodes far from " + c.Name, kind: "far", step: -1,
+			all = append(all, part{name: "the nodes far from " + c.Name, kind: "far",
 				remove: func(s *scenarios.Scenario) { s.Clients[i].FarNodes = nil }})
 		}
 	}
@@ -54,14 +54,11 @@ func steps(s *scenarios.Scenario) []part {
 	for i, step := range s.Script {
 		switch step.Verb {
 		case scenarios.VerbExtend, scenarios.VerbRelease, scenarios.VerbWatch, scenarios.VerbCancel, scenarios.VerbWrite:
-			all = append(all, part{name: partName(string(step.Verb), step.Targets), step: i})
+			all = append(all, part{name: "the " + string(step.Verb) + " of " + wording.List(step.Targets),
+				remove: func(s *scenarios.Scenario) { s.Script[i].Verb = "" }})
 		}
 	}
 	return numbered(all)
-}
-
-func partName(verb string, targets []string) string {
-	return "the " + verb + " of " + wording.List(targets)
 }
 
 // numbered numbers the parts that have one name.
@@ -80,53 +77,17 @@ func numbered(parts []part) []part {
 	return parts
 }
 
-// without returns a copy of a scenario without some parts.
+// without returns a copy of a scenario without some parts. Steps that end them or need them stay: a trial skips those
+// that have nothing to end, or no lease.
 func without(s *scenarios.Scenario, parts []part) *scenarios.Scenario {
 	c := *s
 	c.Script, c.Nemesis, c.Clients = slices.Clone(s.Script), slices.Clone(s.Nemesis), slices.Clone(s.Clients)
-	gone := map[int]bool{}
 	for _, p := range parts {
-		if p.step >= 0 {
-			gone[p.step] = true
-		} else {
-			p.remove(&c)
-		}
+		p.remove(&c)
 	}
 	c.Nemesis = slices.DeleteFunc(c.Nemesis, func(r scenarios.Random) bool { return r.Count < 0 })
-	c.Script = withoutSteps(c.Script, gone)
+	c.Script = slices.DeleteFunc(c.Script, func(s scenarios.Step) bool { return s.Verb == "" })
 	return &c
-}
-
-// withoutSteps leaves out steps, and with a fault the later steps that only end it.
-func withoutSteps(script []scenarios.Step, gone map[int]bool) []scenarios.Step {
-	var kept []scenarios.Step
-	ended := map[string]int{} // by ending kind and target: how many faults are left out and not ended
-	for i, step := range script {
-		fault := step.Fault()
-		switch {
-		case gone[i]:
-			if fault != nil && fault.EndedBy != "" && step.For.IsZero() && step.After.IsZero() {
-				for _, target := range step.Targets {
-					ended[fault.EndedBy+" "+target]++
-				}
-			}
-			continue
-		case fault != nil && !fault.Breaks():
-			step.Targets = slices.DeleteFunc(slices.Clone(step.Targets), func(target string) bool {
-				key := string(step.Verb) + " " + target
-				if ended[key] == 0 {
-					return false
-				}
-				ended[key]--
-				return true
-			})
-			if len(step.Targets) == 0 {
-				continue
-			}
-		}
-		kept = append(kept, step)
-	}
-	return kept
 }
 
 // kinds returns the kinds of some parts, each once and sorted.

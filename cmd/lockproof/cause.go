@@ -47,7 +47,7 @@ func (p *program) findCauses(ctx context.Context, jobs []suite.Job, trials []sui
 			done[key] = true
 			job := byName[t.Name()]
 			if !real { // there it may be another message
-				job.Changes.Message = t.Message
+				job.Message = t.Message
 			}
 			c, err := pool.Cause(ctx, job, t.Seed, r.Property)
 			if err != nil {

@@ -40,7 +40,7 @@ func (p *program) check(path string) error {
 		return failed(err)
 	}
 	if err != nil {
-		return usage("%s: %w", path, err)
+		return usage("%w", reports.NameHistory(path, err))
 	}
 	text := reports.VerdictText(h, verdict, p.screen)
 	trial := reports.TrialOf(verdict)

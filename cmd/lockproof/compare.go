@@ -19,7 +19,8 @@ or the intervals of its violation rates do not overlap. Skipped rows are listed
 with the reason.
 
 Exit codes: 0 the runs agree; 1 they disagree on a row; 4 they do not, but a row
-is missing in a run, or was not decided there; 64 bad usage or a bad file.`,
+is missing in a run, or was not decided there, or a run was interrupted; 64 bad usage
+or a bad file.`,
 		Example: `  lockproof compare out/virtual out/local out/docker
   lockproof compare out/before out/after`,
 		Args: arguments(2, -1, "the output folders of at least two runs"),

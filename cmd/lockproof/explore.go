@@ -57,7 +57,7 @@ failed; 64 bad usage.`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := cmd.Flags().Changed
-			if given("worker") {
+			if x.worker != "" {
 				if err := p.exploreWorker(cmd.Context(), &x, given); err != nil {
 					return err
 				}

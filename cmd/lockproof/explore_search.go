@@ -66,20 +66,27 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	case err != nil:
 		return explore.Tally{}, usage("--out %s: %w: remove it, or give another folder", out, err)
 	}
-	earlier := explore.Search{Question: before.Question}
+	what := ""
 	switch {
-	case !before.Same(x.results(explore.Tally{})):
-		if earlier.Remaining(before.Tally) {
-			fmt.Fprintf(p.err, "lockproof: %s has the results of another search or version: this search starts from the "+
-				"beginning\n", out)
-		}
+	case before.Tally.Next == 0:
 		return explore.Tally{}, nil
-	case before.Tally.Next == 0, !x.search.Remaining(before.Tally):
+	case !before.Same(x.results(explore.Tally{})):
+		what = "the results of another search, program or version"
+	case !x.search.Remaining(before.Tally):
+		what = "all that this search asks for"
+	}
+	if earlier := (explore.Search{Question: before.Question}); what != "" {
+		if earlier.Remaining(before.Tally) { // it was interrupted, or had a limit of time
+			fmt.Fprintf(p.err, "lockproof: %s has %s: this search starts from the beginning\n", out, what)
+		}
 		return explore.Tally{}, nil
 	}
 	next := fmt.Sprintf("seed %d", x.search.Seed+uint64(before.Tally.Next))
 	if x.exhaust { // one seed for all
 		next = fmt.Sprintf("number %d", before.Tally.Next)
+	}
+	if x.worker != "" {
+		next += "; if a file that the program loads has changed, give another --out"
 	}
 	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it continues with %s\n", out,
 		before.Tally.Schedules, next)
@@ -97,16 +104,15 @@ func (x *exploreOptions) save(t explore.Tally) error {
 // concludeSearch prints and writes the results of a search, and returns its exit code.
 func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, t explore.Tally, run reports.Run) error {
 	fmt.Fprintln(p.out, strings.Join(wrapped(strings.TrimSpace(x.search.Summary(t)), p.screen.Width), "\n"))
-	if err := x.save(t); err != nil {
-		return failed(err)
-	}
-	if err := p.showFinds(ctx, x, t, run); err != nil {
-		return err
-	}
+	err := x.save(t)
 	switch {
+	case len(t.Finds) > 0: // whatever happens to them now
+		return &exit{reports.ExitDiffers, errors.Join(err, p.showFinds(ctx, x, t, run))}
+	case err != nil:
+		return failed(err)
 	case len(t.Failed) > 0:
 		return failed(t.Failure())
-	case ctx.Err() != nil || !x.search.Tested(t):
+	case ctx.Err() != nil || t.Undecided != "" || !x.search.Tested(t):
 		return &exit{code: reports.ExitInconclusive}
 	}
 	return nil
@@ -114,9 +120,6 @@ func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, t explo
 
 // showFinds writes each find's file, runs it as lockproof run does, and reports on all finds.
 func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explore.Tally, run reports.Run) error {
-	if len(tally.Finds) == 0 {
-		return nil
-	}
 	run.Started = time.Now()
 	var trials []suite.Result
 	var known []*scenarios.Scenario
@@ -124,29 +127,27 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 	for _, f := range tally.Finds {
 		path, found, err := x.search.Write(f, filepath.Join(x.options.Out, "found"))
 		if err != nil {
-			return failed(err)
+			return err
 		}
 		o := run.Options
 		o.Seed = f.Seed
 		job := suite.Job{Scenario: found, Lock: x.search.Space.Lock, Without: x.search.Space.Without, AllowBetter: true}
 		results, err := p.suite(context.WithoutCancel(ctx), []suite.Job{job}, o, func(suite.Result) {})
 		if err != nil {
-			return failed(err)
+			return err
 		}
 		trials, known, jobs = append(trials, results...), append(known, found), append(jobs, job)
 		fmt.Fprintf(p.out, "%s: %d steps, shrunk from %d\n  reproduce: %s\n", f.FindID, len(f.Shrunk.Steps),
 			len(f.Drawn.Steps), x.search.Repeat(f, path))
 	}
 	if err := p.findCauses(ctx, jobs, trials, run.Options); err != nil {
-		return failed(err)
-	}
-	run.Planned, run.Elapsed, run.Lock = len(trials), time.Since(run.Started), reports.AboutLock(x.search.Space.Lock)
-	err := p.report(reports.New(trials, run), known)
-	var ended *exit
-	if err != nil && !(errors.As(err, &ended) && ended.code == reports.ExitInconclusive) {
 		return err
 	}
-	// In real time a violation need not recur.
-	fmt.Fprint(p.out, "The violation that the search found did not recur in this run.\n")
-	return &exit{code: reports.ExitDiffers}
+	run.Planned, run.Elapsed, run.Lock = len(trials), time.Since(run.Started), reports.AboutLock(x.search.Space.Lock)
+	report := reports.New(trials, run)
+	err := p.report(report, known)
+	if report.ExitCode() != reports.ExitDiffers { // in real time a violation need not recur
+		fmt.Fprint(p.out, "The violation that the search found did not recur in this run.\n")
+	}
+	return errors.Unwrap(err) // without the run's exit code
 }

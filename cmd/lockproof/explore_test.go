@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -56,45 +57,84 @@ func TestExplore_NothingTested_IsInconclusive(t *testing.T) {
 	require.Contains(t, said, "nothing was put to the test")
 }
 
-// In real time a find need not recur, but it counts.
-func TestExplore_FindDoesNotRecur_StillExitsAsViolated(t *testing.T) {
+// shownFind shows one find of a search, whose trial is run again with this result.
+func shownFind(t *testing.T, dir string, again suite.Result) (said string, err error) {
+	t.Helper()
 	schedule := &explore.Schedule{TTL: time.Second, Nodes: 1, Clients: 1,
 		Steps: []explore.Step{{Step: scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}}}}}
-	for _, again := range []string{history.Holds, history.Inconclusive} {
-		p, dir := fake(verdict(history.Holds, again)), t.TempDir()
-		var said bytes.Buffer
-		p.out, p.err = &said, &said
-		x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single",
-			TTL: time.Second}}},
-			options: suite.Options{Cluster: suite.Virtual, Trials: 1, Lock: "single", Out: dir}}
-		err := p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
-			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}},
-			reports.Run{Options: x.options, Named: true})
+	p := fake(func(suite.Job, int) suite.Result { return again })
+	var out bytes.Buffer
+	p.out, p.err = &out, &out
+	x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single",
+		TTL: time.Second}}},
+		options: suite.Options{Cluster: suite.Virtual, Trials: 1, Lock: "single", Out: dir}}
+	err = p.concludeSearch(t.Context(), x, explore.Tally{Finds: []explore.Find{
+		{FindID: explore.FindID{Property: checker.MutualExclusion}, Seed: 7, Drawn: schedule, Shrunk: schedule}}},
+		reports.Run{Options: x.options, Named: true})
+	return out.String(), err
+}
+
+// An earlier search with more finds or schedules is not dropped in silence.
+func TestExplore_SearchPastItsBounds_SaysThatItStartsAnew(t *testing.T) {
+	x := &exploreOptions{options: suite.Options{Out: t.TempDir()}}
+	x.search.Space = explore.Space{Lock: "single", TTL: time.Second}
+	require.NoError(t, x.save(explore.Tally{Schedules: 500, Next: 500}))
+	for schedules, says := range map[int]string{
+		100: "has all that this search asks for: this search starts from the beginning",
+		900: "has 500 schedules of this search: it continues with seed 500",
+	} {
+		p, said := fake(expected), strings.Builder{}
+		p.err, x.search.Schedules = &said, schedules
+		before, err := p.resumeSearch(x)
+		require.NoError(t, err)
+		require.Equal(t, schedules > 500, before.Next == 500)
+		require.Contains(t, said.String(), says)
+	}
+}
+
+// Neither a full disk nor a repetition that fails outranks a violation.
+func TestExplore_FindCannotBeShown_StillExitsAsViolated(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	for dir, says := range map[string]string{t.TempDir(): "", missing: "no such file or directory"} {
+		_, err := shownFind(t, dir, suite.Result{Failure: "n1 did not start"})
 		var ended *exit
-		require.ErrorAs(t, err, &ended, said.String())
+		require.ErrorAs(t, err, &ended)
 		require.Equal(t, reports.ExitDiffers, ended.code)
-		require.Contains(t, said.String(), "The violation that the search found did not recur in this run")
+		require.ErrorContains(t, err, says)
+	}
+}
+
+func TestExplore_ScheduleUndecided_IsInconclusive(t *testing.T) {
+	p := fake(expected)
+	var out bytes.Buffer
+	p.out = &out
+	x := &exploreOptions{options: suite.Options{Out: t.TempDir()}}
+	err := p.concludeSearch(t.Context(), x, explore.Tally{Schedules: 2, Undecided: "unknown: porcupine did not finish",
+		Verdicts: map[string]map[string]int{checker.MutualExclusion: {history.Holds: 1, history.Inconclusive: 1}}},
+		reports.Run{})
+	var ended *exit
+	require.ErrorAs(t, err, &ended)
+	require.Equal(t, reports.ExitInconclusive, ended.code)
+	require.Contains(t, out.String(), "a schedule could not be judged: unknown: porcupine did")
+}
+
+// In real time a find need not recur, but it counts.
+func TestExplore_FindDoesNotRecur_StillExitsAsViolated(t *testing.T) {
+	for _, again := range []string{history.Holds, history.Inconclusive} {
+		said, err := shownFind(t, t.TempDir(), verdict(history.Holds, again)(suite.Job{}, 0))
+		var ended *exit
+		require.ErrorAs(t, err, &ended, said)
+		require.Equal(t, reports.ExitDiffers, ended.code)
+		require.Contains(t, said, "The violation that the search found did not recur in this run")
 	}
 }
 
 // A find that the reference does not survive either, or that has the cause of another, has no account of its own.
 func TestExplore_EachFind_HasItsCommand(t *testing.T) {
-	schedule := &explore.Schedule{TTL: time.Second, Nodes: 1, Clients: 1,
-		Steps: []explore.Step{{Step: scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}}}}}
-	p, dir := fake(func(suite.Job, int) suite.Result {
-		r := verdict(history.Holds, history.Violated)(suite.Job{}, 0)
-		r.Reference, r.Repeat = map[string]string{checker.MutualExclusion: history.Violated}, "lockproof run it"
-		return r
-	}), t.TempDir()
-	var said bytes.Buffer
-	p.out, p.err = &said, &said
-	x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single",
-		TTL: time.Second}}},
-		options: suite.Options{Cluster: suite.Virtual, Trials: 1, Lock: "single", Out: dir}}
-	_ = p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
-		{FindID: explore.FindID{Property: checker.MutualExclusion}, Seed: 7, Drawn: schedule, Shrunk: schedule}}},
-		reports.Run{Options: x.options, Named: true})
-	require.Contains(t, said.String(), "reproduce: lockproof run "+
+	limit, dir := verdict(history.Holds, history.Violated)(suite.Job{}, 0), t.TempDir()
+	limit.Reference, limit.Repeat = map[string]string{checker.MutualExclusion: history.Violated}, "lockproof run it"
+	said, _ := shownFind(t, dir, limit)
+	require.Contains(t, said, "reproduce: lockproof run "+
 		filepath.Join(dir, "found", "mutual-exclusion-of-single-0.yaml")+" --seed 7")
 }
 

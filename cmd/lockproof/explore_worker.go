@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"example.org/lockproof/harness/external"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/wording"
 )
@@ -31,7 +32,7 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 	if !given("for") {
 		s.For = 5 * time.Minute
 	}
-	s.Flags = " --on local --worker " + wording.Quote(x.worker)
+	s.Flags, s.Program = " --on local --worker "+wording.Quote(x.worker), external.Fingerprint(o.Worker)
 	s.Slow, s.Parallel = true, 1
 	s.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 		one := each

@@ -73,6 +73,14 @@ func TestGoTest_UnknownRelease_RunsPlainGoTest(t *testing.T) {
 		"virtual time\n")
 }
 
+func TestGoTest_RepeatableOnAnotherRelease_IsRefused(t *testing.T) {
+	fakeGo(t, t.TempDir(), "", "")
+	done := fake(nil).try("test", "-repeatable", "./...")
+	require.NotEqual(t, 0, done.code)
+	require.Empty(t, done.out, "no test is run as if it were repeatable")
+	require.Contains(t, done.err, "no overlay for this release of Go")
+}
+
 func TestGoTest_AnotherOverlay_IsRefused(t *testing.T) {
 	fakeGo(t, installedGo(), "-trimpath -overlay=/other", "")
 	done := fake(nil).try("test")

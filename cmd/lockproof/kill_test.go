@@ -39,14 +39,14 @@ func TestKilledHarness_LeavesNothingRunning(t *testing.T) {
 	for i := range kills {
 		v := victim{binary: binary, home: home, temp: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}
 		moment := 50*time.Millisecond + time.Duration(rng.Int64N(int64(1200*time.Millisecond)))
-		children += v.runAndKill(t, moment)
+		children += v.runAndKill(t, moment, i%2 == 1)
 		remains += len(v.left(t))
 		next := filepath.Join(filepath.Dir(v.out), "next")
 		switch i % 3 {
 		case 0:
 			v.must(t, "clean")
 		case 1:
-			v.must(t, "run", "single-instance-down", "--on", "local", "--ttl", "200ms", "--out", next)
+			v.must(t, "run", "single-instance-down", "--on", "local", "--ttl", "600ms", "--out", next)
 		case 2:
 			v.must(t, "run", "single-instance-down", "--out", next) // in virtual time
 		}
@@ -81,13 +81,16 @@ func (v victim) must(t *testing.T, args ...string) {
 	require.Contains(t, []int{0, reports.ExitInconclusive}, code, "%v: %s", args, said)
 }
 
-// runAndKill starts a run, kills it after a while, and returns the number of its
-// children at that time.
-func (v victim) runAndKill(t *testing.T, after time.Duration) (children int) {
+// runAndKill starts a run, kills it after a while, which counts from its first
+// history if it is awaited, and returns the number of its children at that time.
+func (v victim) runAndKill(t *testing.T, after time.Duration, history bool) (children int) {
 	t.Helper()
 	cmd := v.command("run", "client-pause", "hung-node", "healthy-contention",
 		"--on", "local", "--ttl", "300ms", "--trials", "5", "--out", v.out)
 	require.NoError(t, cmd.Start())
+	for began := time.Now(); history && len(v.histories(t)) == 0 && time.Since(began) < time.Minute; {
+		time.Sleep(5 * time.Millisecond)
+	}
 	time.Sleep(after)
 	children = len(v.processes(t)) - 1 // not the harness itself
 	require.NoError(t, cmd.Process.Kill())
@@ -126,20 +129,28 @@ func (v victim) left(t *testing.T) []string {
 
 // judge runs `lockproof check` on every history of the killed run, and returns
 // their number.
-func (v victim) judge(t *testing.T) (histories int) {
+func (v victim) judge(t *testing.T) int {
+	t.Helper()
+	all := v.histories(t)
+	for _, path := range all {
+		said, code := start(t, v.command("check", path)).end(t)
+		require.NotContains(t, []int{exitUsage, exitFailed}, code, "check %s: %s", path, said)
+	}
+	return len(all)
+}
+
+// histories lists the histories that the run has begun.
+func (v victim) histories(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(v.out, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // killed before it wrote anything
+			return nil // not yet, or removed since
 		}
-		if err != nil || d.Name() != "history.jsonl" {
-			return err
+		if err == nil && d.Name() == "history.jsonl" {
+			paths = append(paths, path)
 		}
-		histories++
-		said, code := start(t, v.command("check", path)).end(t)
-		require.NotContains(t, []int{exitUsage, exitFailed}, code, "check %s: %s", path, said)
-		return nil
+		return err
 	})
 	require.NoError(t, err)
-	return histories
+	return paths
 }

@@ -54,7 +54,7 @@ func fake(trial func(suite.Job, int) suite.Result) *program {
 func (p *program) try(args ...string) ran {
 	var out, err strings.Builder
 	p.in, p.out, p.err = strings.NewReader(""), &out, &err
-	code := p.main(context.Background(), args)
+	code := p.main(context.Background(), append([]string{}, args...)) // without any, not the test binary's own
 	return ran{code, out.String(), err.String()}
 }
 
@@ -110,8 +110,13 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--nodes", "0"}, "--nodes 0: give 1, 3 or 5"},
 		{[]string{"run", "--nodes", "2"}, "--nodes 2: give 1, 3 or 5"},
 		{[]string{"run", "--verbose=maybe"}, "--verbose maybe: want true or false"},
-		{[]string{"run", "--worker", ""}, "--worker: it names no program: 'python3 my_lock.py' is right"},
+		{[]string{"run", "--worker", " "}, "--worker: it names no program: 'python3 my_lock.py' is right"},
+		{[]string{"run", "--worker", ""}, "--worker is empty: give a value, or leave out the flag"},
+		{[]string{"run", "flushall", "--without", ""}, "--without is empty"},
+		{[]string{"explore", "--property", ""}, "--property is empty"},
+		{[]string{"merge", "a", "--out", ""}, "--out is empty"},
 		{[]string{"run", "--worker", "no-such-lock", "--on", "local"}, "--worker: there is no program no-such-lock"},
+		{[]string{"worker-check", "no-such-lock"}, "there is no program no-such-lock"},
 		{[]string{"run", "--worker", "python3 x.py", "--on", "local", "--cause"},
 			"--cause and --worker: experiments need virtual time"},
 		{[]string{"run", "--on", "virtul"}, "--on virtul: there is no such cluster: did you mean \"virtual\"?"},

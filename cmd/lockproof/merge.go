@@ -28,7 +28,7 @@ inconclusive unless something differs. Run these slices again, and merge again.
 
 Slices of different clusters, versions, seeds or scenarios, and a slice that is given
 twice, are refused, and nothing is written.`,
-		Example: `  lockproof merge out/1 out/2 out/3 out/4
+		Example: `  lockproof merge slices/1 slices/2 slices/3 slices/4
   lockproof merge slices/* --out out`,
 		Args: arguments(1, -1, "the output folders of the slices"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -128,9 +128,6 @@ func slicesOf(args []string, out string) ([]string, error) {
 
 // checkFolders refuses an output folder that is one of the slices.
 func checkFolders(out string, folders []string) error {
-	if out == "" {
-		return usage("--out is empty: name a folder, as in --out out")
-	}
 	if slices.ContainsFunc(folders, func(dir string) bool { return sameFolder(out, dir) }) {
 		return usage("--out %s is one of the slices, whose results it would replace: name another folder", out)
 	}

@@ -15,6 +15,7 @@ import (
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 func TestMerge_ExpandsPatternsExceptOut(t *testing.T) {
@@ -172,4 +173,14 @@ func TestForeignFolder_IsRefused(t *testing.T) {
 			require.Len(t, left, 1)
 		}
 	}
+}
+
+// Machines that skip different rows divide the trials differently, and merge must see that.
+func TestUseSlice_NamesTheRowsThatAreSkipped(t *testing.T) {
+	chosen, err := scenarios.Select([]string{"flushall", "aof-always-rewrite"})
+	require.NoError(t, err)
+	o := suite.Options{Cluster: suite.Virtual}
+	part, err := useSlice(&o, []suite.Job{{Scenario: chosen[0]}, {Scenario: chosen[1]}}, "1/1")
+	require.NoError(t, err)
+	require.Equal(t, []string{"aof-always-rewrite"}, part.Skipped)
 }

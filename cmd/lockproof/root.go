@@ -46,12 +46,13 @@ clients ever held it at once.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			// By default SIGPIPE ends a Go program, which is right for hidden commands. It is caught, not
 			// ignored: child processes would inherit an ignored signal.
 			if !cmd.Hidden {
 				signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			}
+			return refuseEmpty(cmd)
 		},
 	}
 	root.SetIn(p.in)
@@ -133,6 +134,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usage("--%s %s: %s", bad.GetFlag().Name, bad.GetValue(), argumentsText(bad.GetFlag()))
 	}
 	return usage("%s: %v", cmd.CommandPath(), err)
+}
+
+// refuseEmpty refuses a flag with an empty value, for example of an unset variable: the default would run in its place.
+func refuseEmpty(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if value := f.Value.String(); err == nil && (value == "" || value == "[]") {
+			err = usage("--%s is empty: give a value, or leave out the flag", f.Name)
+		}
+	})
+	return err
 }
 
 func argumentsText(f *pflag.Flag) string {

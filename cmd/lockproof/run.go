@@ -66,9 +66,9 @@ func (p *program) runCommand() *cobra.Command {
   lockproof run --lock redsync --out out/redsync
   lockproof run --worker 'python3 my_lock.py' --on local
   lockproof run half-is-not-majority --without Majority,FreshToken
-  lockproof run --on local --trials 20 --slice 2/4 --out out/2`,
+  lockproof run --on local --trials 20 --slice 2/4 --out slices/2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if worker != "" || cmd.Flags().Changed("worker") {
+			if worker != "" {
 				if err := p.useWorker(cmd.Context(), &o, worker); err != nil {
 					return err
 				}
@@ -77,7 +77,7 @@ func (p *program) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			part, err := useSlice(&o, jobs, slice, cmd.Flags().Changed("slice"))
+			part, err := useSlice(&o, jobs, slice)
 			if err != nil {
 				return err
 			}
@@ -150,8 +150,6 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
 	case given("nodes") && o.Nodes == 0:
 		return usage("--nodes 0: give 1, 3 or 5")
-	case o.Out == "":
-		return usage("--out is empty: name a folder, as in --out out")
 	}
 	err := oneOf("on", o.Cluster, "cluster", cluster.Names())
 	if given("lock") {
@@ -214,8 +212,8 @@ func clusterHelp(help func(cluster.Kind) string) string {
 }
 
 // useSlice restricts the run to a slice, if one is given, and returns its rows.
-func useSlice(o *suite.Options, jobs []suite.Job, slice string, given bool) (of *reports.Slice, err error) {
-	if !given {
+func useSlice(o *suite.Options, jobs []suite.Job, slice string) (of *reports.Slice, err error) {
+	if slice == "" {
 		return nil, nil
 	}
 	if o.Slice, err = suite.ParseSlice(slice); err != nil {
@@ -228,6 +226,9 @@ func useSlice(o *suite.Options, jobs []suite.Job, slice string, given bool) (of 
 	of = &reports.Slice{Slice: o.Slice}
 	for _, j := range jobs {
 		of.Rows = append(of.Rows, j.Name())
+		if o.Row(j).Skipped != "" {
+			of.Skipped = append(of.Skipped, j.Name())
+		}
 	}
 	if of.Suite, err = suite.Fingerprint(jobs); err != nil {
 		return nil, failed(err)

@@ -57,7 +57,7 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	defer stop()
 	// A lock that hangs takes a minute in each attempt. Only the events count, so a second attempt is enough.
 	o.Out, o.Notices, o.Retries = "", p.err, 1
-	found, err := suite.Preflight(ctx, o, p.suite.One)
+	found, err := suite.Preflight(ctx, o, p.suite)
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,11 +10,12 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 // A failure without faults is bad usage, with the lock's own error.
 func TestPreflight(t *testing.T) {
-	granted := history.Event{Op: history.OpAcquire, Type: history.TypeOK}
+	granted := history.Event{Op: history.OpAcquire, Type: history.TypeOK, Validity: 1}
 	for _, c := range []struct {
 		name, lock string
 		done       suite.Result
@@ -25,9 +27,9 @@ func TestPreflight(t *testing.T) {
 		{"an exception in acquire", "single",
 			suite.Result{Events: []history.Event{{Op: history.OpAcquire, Type: history.TypeFail, Error: "NameError (my.py:7)"}}},
 			1,
-			"--worker, before any row: the lock was not granted, with nothing in its way and nobody else: NameError (my.py:7)"},
+			"--worker, before any row: the lock was not granted, without faults and other clients: NameError (my.py:7)"},
 		{"a program that dies", "single", suite.Result{Failure: "exit status 1"}, 1,
-			"--worker, before any row: the lock fails with nothing in its way: exit status 1"},
+			"--worker, before any row: the lock fails without faults: exit status 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := fake(nil)
@@ -50,22 +52,24 @@ func TestPreflight(t *testing.T) {
 }
 
 // A worker declares no names of keys by its lease, as a lock in Go does.
-func TestPreflight_OneKeyForAll_IsNoted(t *testing.T) {
+func TestPreflight_OneKeyForAll_OnOneServer_IsNoted(t *testing.T) {
 	const name = "a lock with one key"
 	locks.Register(locks.Kind{Name: name, Program: true, External: true})
 	p := fake(nil)
 	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
 		return []suite.Result{{Events: []history.Event{
 			{Op: history.OpAcquire, Type: history.TypeInvoke, Key: "k1"},
-			{Type: history.TypeReply, Command: &history.Command{Key: "lock", Effect: history.EffectSet, Done: true}},
-			{Op: history.OpAcquire, Type: history.TypeOK, Key: "k1"},
+			{Type: history.TypeReply, Process: "c1>n1",
+				Command: &history.Command{Key: "lock", Effect: history.EffectSet, Done: true}},
+			{Op: history.OpAcquire, Type: history.TypeOK, Key: "k1", Validity: 1},
 		}}}, nil
 	}
 	require.NoError(t, p.preflight(context.Background(), suite.Options{Cluster: suite.Local, Lock: name}))
 	kind, err := locks.Find(name)
 	require.NoError(t, err)
-	require.Len(t, kind.Notices, 1)
+	require.Len(t, kind.Notices, 2)
 	require.Contains(t, kind.Notices[0], `it sets ["lock"], which does not contain the caller's key`)
+	require.Equal(t, "it uses only n1 of 5 servers: if it never uses the others, run it with --nodes 1", kind.Notices[1])
 }
 
 // The lock is not to blame: nothing was decided.
@@ -80,4 +84,14 @@ func TestPreflight_Interrupted_ExitsAsInconclusive(t *testing.T) {
 	require.ErrorAs(t, p.preflight(ctx, suite.Options{Cluster: suite.Local, Lock: "single"}), &ended)
 	require.Equal(t, 4, ended.code)
 	require.EqualError(t, ended, "interrupted before the first row")
+}
+
+func TestWorkerCheck_Interrupted_IsInconclusive(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var said strings.Builder
+	p := fake(expected)
+	p.in, p.out, p.err = strings.NewReader(""), &said, &said
+	require.Equal(t, reports.ExitInconclusive, p.main(ctx, []string{"worker-check", "sleep 100"}), said.String())
+	require.Contains(t, said.String(), "interrupted: the worker was not checked to the end")
 }

@@ -97,11 +97,26 @@ func TestValidateExitCodes(t *testing.T) {
 	}
 }
 
-func TestValidate_WithoutOut_WritesNothing(t *testing.T) {
-	t.Chdir(t.TempDir())
+// validated judges files in the working directory; trials of crashes are predicted.
+func validated(args ...string) ran {
 	p := fake(expected)
 	p.suite = predicted
-	require.Equal(t, 1, p.try("validate", "--ttl", "5s", "--trials", "1", "--set", "appendonly no").code)
+	return p.try(append([]string{"validate"}, args...)...)
+}
+
+// inFolderOf changes to a new folder with these files.
+func inFolderOf(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for file, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+}
+
+func TestValidate_WithoutOut_WritesNothing(t *testing.T) {
+	inFolderOf(t, nil)
+	require.Equal(t, 1, validated("--ttl", "5s", "--trials", "1", "--set", "appendonly no").code)
 	left, err := os.ReadDir(".")
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -116,9 +131,7 @@ func TestValidate_Folder_PrintsFindings(t *testing.T) {
 		"json":   {`"id": "LP003"`, `"line": 4`},
 		"github": {"::error file=compose.yaml,line=4,title=LP003::", "::warning file=a/redis.service,line=3,title=LP012::"},
 	} {
-		p := fake(expected)
-		p.suite = predicted
-		got := p.try("validate", ".", "--format", format)
+		got := validated(".", "--format", format)
 		require.Equal(t, 1, got.code, got.err)
 		for _, part := range parts {
 			require.Contains(t, got.out, part, format)
@@ -142,21 +155,16 @@ func TestValidate_Folder_JudgesFilesTogether(t *testing.T) {
 		"kustomized": {4, "kustomized/kustomization.yaml:1: LP011 in doubt: not understood: a kustomization"},
 		"units":      {4, "units/redis.service.d/10.conf:2: LP012 in doubt: not understood: ExecStopPost (tidy)"},
 	} {
-		p := fake(expected)
-		p.suite = predicted
-		got := p.try("validate", folder)
+		got := validated(folder)
 		require.Equal(t, want.code, got.code, "%s: %s%s", folder, got.out, got.err)
 		require.Contains(t, got.out, want.says)
 	}
 }
 
 func TestValidate_Folder_OpenDelayIsAFinding(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server --save \"\"\n"+
-		"ExecStartPre=-/bin/sleep 40\n"), 0o600))
-	p := fake(expected)
-	p.suite = predicted
-	got := p.try("validate", ".", "--format", "text")
+	inFolderOf(t, map[string]string{"redis.service": "[Service]\nExecStart=/usr/bin/redis-server --save \"\"\n" +
+		"ExecStartPre=-/bin/sleep 40\n"})
+	got := validated(".", "--format", "text")
 	require.Equal(t, 4, got.code, got.out+got.err)
 	require.Contains(t, got.out, "redis.service:3: LP014 in doubt: it sleeps for up to 40s before the start")
 }
@@ -174,14 +182,8 @@ func TestValidate_IncludeOfAnotherRoot_IsNotRead(t *testing.T) {
 				"ExecStart=/usr/bin/redis-server /etc/redis/redis.conf\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			for file, text := range files {
-				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-				require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-			}
-			p := fake(expected)
-			p.suite = predicted
-			got := p.try("validate", name, "--trials", "1")
+			inFolderOf(t, files)
+			got := validated(name, "--trials", "1")
 			require.Equal(t, 4, got.code, got.out+got.err)
 			require.Contains(t, strings.Join(strings.Fields(got.out), " "), "the directive include")
 		})
@@ -243,12 +245,9 @@ func TestValidate_PrintsNoSecret(t *testing.T) {
 			"redis\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			require.NoError(t, os.WriteFile(tt.file, []byte(tt.text), 0o600))
-			p := fake(expected)
-			p.suite = predicted
+			inFolderOf(t, map[string]string{tt.file: tt.text})
 			for _, more := range [][]string{nil, {"--json"}, {"--verbose"}, {"--format", "github"}} {
-				got := p.try(slices.Concat([]string{"validate", tt.file, "--out", "out", "--trials", "1"}, tt.flags, more)...)
+				got := validated(slices.Concat([]string{tt.file, "--out", "out", "--trials", "1"}, tt.flags, more)...)
 				require.NotContains(t, got.out+got.err, "hunter22")
 			}
 			told, err := filepath.Glob("out/*.*")
@@ -264,17 +263,14 @@ func TestValidate_PrintsNoSecret(t *testing.T) {
 
 // The variable could name the server's volume.
 func TestValidate_VolumeByVariable_IsAnAssumption(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("compose.yaml", []byte(`services:
+	inFolderOf(t, map[string]string{"compose.yaml": `services:
   lock:
     image: redis:7
     command: redis-server --appendonly yes --appendfsync always --no-appendfsync-on-rewrite no
     volumes: ['data:/data']
   app: {image: app, volumes: ['${PLACE}:/app']}
 volumes: {data: {}}
-`), 0o644))
-	p := fake(expected)
-	p.suite = predicted
-	got := p.try("validate", "compose.yaml", "--ttl", "5s", "--trials", "1", "--verbose")
+`})
+	got := validated("compose.yaml", "--ttl", "5s", "--trials", "1", "--verbose")
 	require.Contains(t, got.out, "the service app does not mount the server's volume by its variable", got.err)
 }

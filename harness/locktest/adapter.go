@@ -17,10 +17,14 @@ import (
 // New makes the lock of one client.
 type New func(Env) (Lock, error)
 
-func newKind(name string, build New, declared Belief, allowed []string) locks.Kind {
-	renews := role != nil && role.Abilities != nil && role.Abilities.Renews
+// newKind is the kind of the test's lock. A child process knows its abilities.
+func newKind(s settings, build New) locks.Kind {
+	known := locks.Abilities{Servers: s.nodes}
+	if role != nil && role.Abilities != nil {
+		known = *role.Abilities
+	}
 	return locks.Kind{
-		Name: name, Doc: "the lock of a Go test", External: true, LeavesBehind: allowed,
+		Name: s.name, Doc: "the lock of a Go test", External: true, LeavesBehind: s.leavesBehind, Abilities: known,
 		New: func(env locks.Env) (locks.Lock, error) {
 			if len(env.Servers) == 0 {
 				return nil, errors.New("it connects to servers that it is given, and there are none")
@@ -36,7 +40,8 @@ func newKind(name string, build New, declared Belief, allowed []string) locks.Ki
 			if lock == nil {
 				return nil, errors.New("the test's function gave neither a lock nor an error")
 			}
-			return &adapter{lock: lock, env: own, declaredBelief: cmp.Or(Belief(env.Belief), declared), renews: renews}, nil
+			return &adapter{lock: lock, env: own, declaredBelief: cmp.Or(Belief(env.Belief), s.belief),
+				renews: known.Renews}, nil
 		},
 	}
 }
@@ -103,7 +108,8 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 			a.adapterError(errors.New("the belief is declared to be as the lease tells, and the lease has neither " +
 				"Validity nor Until"))
 	}
-	l := &lease{Lease: granted, by: a, belief: a.belief(granted)}
+	l := &lease{Lease: granted, by: a}
+	l.belief, _ = a.belief(granted)
 	requested, several := a.requestTime(key, called)
 	if l.belief == FromCall && len(several) > 0 {
 		return nil, a.adapterError(fmt.Errorf("the belief is counted from when the lock asked for its key, and it sent "+
@@ -152,37 +158,32 @@ func (a *adapter) names(key string) []string {
 	return []string{key}
 }
 
-// belief is the declared belief, or else the lease's, or else the usual one of a lock with a TTL.
-func (a *adapter) belief(l Lease) Belief {
+// belief is the declared belief, or else the lease's, or else the usual one of a lock with a TTL, with the reason.
+func (a *adapter) belief(l Lease) (belief Belief, reason string) {
 	switch {
 	case a.declaredBelief != "":
-		return a.declaredBelief
+		return a.declaredBelief, declaredSuffix
 	case declaresEnd(l):
-		return ByLease
-	case endsContext(l), a.renews:
-		return UntilReleased
+		return ByLease, ""
+	case endsContext(l):
+		return UntilReleased, ""
+	case a.renews:
+		return UntilReleased, renewsSuffix
 	}
-	return FromReturn
+	return FromReturn, defaultSuffix
 }
 
 // beliefText describes the belief and its reason.
 func (a *adapter) beliefText(l Lease) string {
-	text := a.belief(l).description()
+	belief, reason := a.belief(l)
+	text := belief.description()
 	switch {
 	case text == "":
 		return ""
 	case endsContext(l):
 		text += contextSuffix
 	}
-	switch {
-	case a.declaredBelief != "":
-		return text + declaredSuffix
-	case a.renews && !endsContext(l):
-		return text + renewsSuffix
-	case !endsContext(l):
-		return undeclared()
-	}
-	return text
+	return text + reason
 }
 
 func endsContext(l Lease) bool {

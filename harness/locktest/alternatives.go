@@ -54,7 +54,7 @@ func (r *run) compareAlternatives(ctx context.Context, job suite.Job, done suite
 			continue
 		}
 		again, options := job, r.options(done.Seed, "")
-		again.Changes.Belief, options.TTL = string(o.belief), cmp.Or(o.ttl, r.ttl)
+		again.Belief, options.TTL = string(o.belief), cmp.Or(o.ttl, r.ttl)
 		there, err := r.runTrial(ctx, again, options)
 		if err != nil {
 			return err

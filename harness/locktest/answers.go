@@ -57,7 +57,7 @@ func limitText(done suite.Result, why string) string {
 	return text
 }
 
-// failureOf describes a failure, in one line if an earlier failure had the same cause.
+// failureOf describes a failure, in one line if an earlier failure was of the same kind.
 func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out string, record bool) string {
 	cause, _ := done.Cause()
 	name := strings.TrimPrefix(t.Name(), r.call.Test+"/")
@@ -137,9 +137,9 @@ func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) 
 	}
 	r.causesSought++
 	if len(done.Waits) == 0 {
-		job.Changes.Waits = &[]interleave.Wait{} // it needs none
+		job.Waits = &[]interleave.Wait{} // it needs none
 	}
-	job.Changes.Message = done.Message
+	job.Message = done.Message
 	pool, err := r.children.Pool(r.options(done.Seed, ""))
 	if err != nil {
 		return err

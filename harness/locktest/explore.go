@@ -10,6 +10,7 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/scenarios"
@@ -33,17 +34,27 @@ func (r *run) runExplore(t *testing.T) {
 
 // search runs one search and reports its result.
 func (r *run) search(t *testing.T) {
-	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name})
+	pool, err := r.children.Pool(suite.Options{
+		Cluster: suite.Virtual, Choice: cluster.Choice{Server: r.server}, Lock: r.name})
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	died := firstFailure{stop: stop, pool: pool}
+	// The first trial whose process fails ends the search: trials that hang would use up its time.
+	var died *suite.Result
+	var dies sync.Once
+	try := func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
+		done := pool.Try(ctx, job, seed)
+		if done.Failure != "" && ctx.Err() == nil {
+			dies.Do(func() { died = &done; stop() })
+		}
+		return done
+	}
 	s := explore.Search{
 		Question: explore.Question{Space: explore.Space{Lock: r.name, TTL: r.ttl, Properties: r.properties}, Seed: r.seed,
 			Enough: 1},
-		For: r.explore, Shrink: r.explore, Try: died.run, Parallel: pool.Size(),
+		For: r.explore, Shrink: r.explore, Try: try, Parallel: pool.Size(),
 	}
 	if s.Space.TTL == 0 {
 		s.Space.TTL = exploredTTL
@@ -60,40 +71,15 @@ func (r *run) search(t *testing.T) {
 		about := s.About(f)
 		about.Lock, about.Source = "", "found by locktest.Explore"
 		r.rerun(t, f.Shrunk.Text(about), f.Seed, "broke "+f.FindID.String())
-	case died.first != nil:
-		r.rerun(t, s.Space.Draw(died.seed).Text(explore.About{
+	case died != nil:
+		r.rerun(t, s.Space.Draw(died.Seed).Text(explore.About{
 			Name: "explored", Title: "A schedule that the lock fails in", Source: "found by locktest.Explore",
 			Lesson: "It is to end.",
 			Expect: map[string]string{checker.MutualExclusion: history.Holds},
-		}), died.seed, "failed: "+died.first.Failure)
+		}), died.Seed, "failed: "+died.Failure)
 	case tally.Schedules == tally.Refused:
 		t.Skip("the lock refused to be set up as any of the schedules asks for")
 	}
-}
-
-// firstFailure ends a search at the first trial whose process failed, and records it: trials that hang would use up
-// the search's time.
-type firstFailure struct {
-	pool *suite.Pool
-	stop func()
-
-	mu    sync.Mutex
-	first *suite.Result
-	seed  uint64
-}
-
-func (f *firstFailure) run(ctx context.Context, job suite.Job, seed uint64) suite.Result {
-	done := f.pool.Try(ctx, job, seed)
-	if done.Failure == "" || ctx.Err() != nil {
-		return done
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.first == nil {
-		f.first, f.seed = &done, seed
-		f.stop()
-	}
-	return done
 }
 
 // rerun runs a found schedule once more, which reports and records it.

@@ -113,9 +113,3 @@ func TestExplore_LockOnOneServer_GetsOneServer(t *testing.T) {
 	require.True(t, r.passed, r.output)
 	r.says(t, "--- PASS: TestVictims/explored-on-one/explore", "mutual-exclusion   violated in 0 of ")
 }
-
-func TestExplore_RealTimeCluster_Fails(t *testing.T) {
-	r := victim(t, "explored-in-real-time")
-	require.False(t, r.passed)
-	r.says(t, "locktest.Explore: schedules are run in virtual time, and the local cluster is in real time")
-}

@@ -31,16 +31,6 @@ func sharing(once *sync.Once) locktest.New {
 	}
 }
 
-// turns is a channel that the process keeps, as go-redis keeps timers.
-var turns = sync.OnceValue(func() chan struct{} { return make(chan struct{}, 1) })
-
-// keepingChannel is the same lock, with a channel that outlives its trial.
-func keepingChannel(env locktest.Env) (locktest.Lock, error) {
-	turns() <- struct{}{}
-	<-turns()
-	return good(env)
-}
-
 // onThree is the same lock on the first three servers.
 func onThree(env locktest.Env) (locktest.Lock, error) {
 	return goodOn(env, env.Client(0, noRetries), env.Client(1, noRetries), env.Client(2, noRetries))

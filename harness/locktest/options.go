@@ -24,6 +24,7 @@ type settings struct {
 	seed            uint64
 	ttl             time.Duration
 	on              string
+	server          string
 	dialsItself     bool
 	leavesBehind    []string // packages
 	belief          Belief
@@ -62,6 +63,10 @@ func TTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
 // On chooses the cluster: virtual, the default, or local, with real redis-servers and one process for each client.
 // The docker cluster needs the lockproof command, because its containers run that program.
 func On(cluster string) Option { return func(s *settings) { s.on = cluster } }
+
+// OnServer chooses the lock's servers: in virtual time the release whose commands they know, such as "redis-8.4" or
+// "valkey-9.0" for a lock that sends DELEX or DELIFEQ; on the local cluster a program, as lockproof run --server does.
+func OnServer(name string) Option { return func(s *settings) { s.server = name } }
 
 // RealTime declares that the lock works in real time only, because it needs a socket, for example, or waits for an
 // external event. It runs on the local cluster.
@@ -160,5 +165,21 @@ func applyOptions(name string, options []Option) (settings, error) {
 	case !slices.Contains(beliefs, s.belief):
 		return s, fmt.Errorf("Believes: there is no %q: there are %q", s.belief, beliefs[1:])
 	}
-	return s, nil
+	return s, checkServer(s.on, s.server)
+}
+
+// checkServer refuses servers that the cluster does not have.
+func checkServer(on, server string) error {
+	if server == "" {
+		return nil
+	}
+	switch kind, err := cluster.Find(on); {
+	case err != nil:
+		return err
+	case len(kind.Servers) > 0 && !slices.Contains(kind.Servers, server):
+		return fmt.Errorf("OnServer: the %s cluster has no %q: it has %s", on, server, strings.Join(kind.Servers, ", "))
+	case kind.Serves != nil:
+		return kind.Serves(server)
+	}
+	return nil
 }

@@ -41,6 +41,15 @@ func TestResultsVariable_FolderNamed_GetsResults(t *testing.T) {
 	}
 }
 
+func TestSummary_LockNeverGranted_NamesNoServers(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv(locktest.ResultsVariable, folder)
+	victim(t, "blocking-at-once")
+	text, err := os.ReadFile(filepath.Join(folder, "TestVictims", "blocking-at-once", "summary.txt"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "TestVictims/blocking-at-once: 0 situations")
+}
+
 func TestResultsVariable_FolderOfAnotherProgram_Fails(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv(locktest.ResultsVariable, folder)

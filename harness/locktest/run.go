@@ -47,11 +47,7 @@ func Run(t *testing.T, build New, options ...Option) {
 			t.Fatalf("locktest.LeavesBehind: %s is the test's own package: stop its goroutines in Release, or in a Close()", own)
 		}
 	}
-	k := newKind(s.name, build, s.belief, s.leavesBehind)
-	k.Servers = s.nodes
-	if role != nil && role.Abilities != nil {
-		k.Abilities = *role.Abilities
-	}
+	k := newKind(s, build)
 	locks.Register(k)
 	if role != nil {
 		role.serve()
@@ -129,6 +125,9 @@ func (r *run) report() *reports.Report {
 	o := r.options(r.seed, "")
 	o.Trials = r.trials
 	report := r.results.report(o)
+	if r.abilities == nil { // it has never been granted: its servers and belief are not known
+		report.Lock.Servers = 0
+	}
 	report.Lock.Notices = slices.Concat(report.Lock.Notices, r.alternativeNotices())
 	return report
 }
@@ -137,7 +136,7 @@ func (r *run) report() *reports.Report {
 func (r *run) options(seed uint64, out string) suite.Options {
 	return suite.Options{
 		Cluster: r.on, Trials: 1, Seed: seed, TTL: r.ttl, Lock: r.name, Out: out, Parallel: 1,
-		Retries: suite.DefaultRetries, Choice: cluster.Choice{Worker: r.worker},
+		Retries: suite.DefaultRetries, Choice: cluster.Choice{Worker: r.worker, Server: r.server},
 	}
 }
 

@@ -1,13 +1,11 @@
 package locktest_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
-	"os"
-	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,26 +14,23 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// misbehaving calls bad when an acquire by the only client fails for the first time: in restart-without-persistence,
-// not under contention.
-func misbehaving(bad func()) locktest.New {
-	return func(env locktest.Env) (locktest.Lock, error) {
-		return &panics{&counting{env.Clients(noRetries), env}, bad}, nil
-	}
-}
+// spinning spins when an acquire by the only client fails for the first time: in restart-without-persistence, not under
+// contention.
+type spinning struct{ *counting }
 
-type panics struct {
-	*counting
-	bad func()
-}
-
-func (l *panics) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
+func (l spinning) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
 	for _, node := range l.nodes {
 		if info, err := node.Exists(ctx, "never").Result(); info != 0 || err != nil {
-			l.bad()
+			for turns := new(atomic.Int64); ; {
+				turns.Add(1)
+			}
 		}
 	}
 	return l.counting.Acquire(ctx, key)
+}
+
+func spins(env locktest.Env) (locktest.Lock, error) {
+	return spinning{&counting{env.Clients(noRetries), env}}, nil
 }
 
 // unreleased is a lock whose leases end by expiry only.
@@ -66,9 +61,15 @@ func leaving(own bool) locktest.New {
 }
 
 // onOne is a lock on one server in a few lines, as in many services.
-func onOne(token func() string, release string) locktest.New {
+func onOne(token func() string, release string) locktest.New { return onOneFor(0, token, release) }
+
+// onOneFor is onOne, and waits so long for a reply; 0: for a node's timeout. On a busy machine a command whose client
+// gives up may not arrive.
+func onOneFor(reading time.Duration, token func() string, release string) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
-		client := env.Client(0, noRetries, func(o *redis.Options) { o.ReadTimeout = env.NodeTimeout })
+		client := env.Client(0, noRetries, func(o *redis.Options) {
+			o.ReadTimeout = cmp.Or(reading, env.NodeTimeout)
+		})
 		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
 			mine := token()
 			giveBack := func(ctx context.Context) error { return client.Eval(ctx, release, []string{key}, mine).Err() }
@@ -277,102 +278,6 @@ var safety = locktest.Properties("mutual-exclusion")
 
 var few = locktest.Scenarios("healthy-contention", "restart-without-persistence")
 
-// TestVictims runs in child processes of other tests.
-func TestVictims(t *testing.T) {
-	if os.Getenv(victimsVariable) == "" {
-		return // its locks are bad
-	}
-	on := locktest.Scenarios
-	oneServer, expiring := onOne(rand.Text, owned), locktest.Believes(locktest.FromCall)
-	panics := misbehaving(func() { panic("nobody thought of this") })
-	for name, run := range map[string]func(*testing.T){
-		"from-return": with(majority, safety, locktest.Believes(locktest.FromReturn), locktest.Trials(2), locktest.Seed(7),
-			on("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release")),
-		"undeclared": with(oneServer, safety, on("slow-acquire", "client-pause")),
-		"unhurried":  with(unhurried, expiring, on("healthy-contention", "late-set")),
-		"its-ttl":    with(unhurried, expiring, on("healthy-contention"), locktest.TTL(2*time.Second)),
-		"expected-in-vain": with(majority, safety, on("healthy-contention"),
-			locktest.Expect("healthy-contention", locktest.Violated)),
-		"limit":           with(oneServer, safety, on("flushall")),
-		"strict":          with(oneServer, safety, on("flushall"), locktest.Strict()),
-		"on-three":        with(good, safety, locktest.Nodes(3), on("late-release", "quorum-erosion", "failover-lock")),
-		"extends-in-vain": with(extendsInVain, few),
-		"refuses":         with(refusing, safety, on("half-is-not-majority", "healthy-contention")),
-		"no-release":      with(unreleased, few),
-		"leaves-behind": with(leaving(false), few, locktest.LeavesBehind("golang.org/x/sync"),
-			locktest.Explore(time.Second)),
-		"leaves-own-behind": with(leaving(true), few, locktest.LeavesBehind("golang.org/x/sync")),
-		"allows-own-behind": with(leaving(true), few,
-			locktest.LeavesBehind("example.org/lockproof/harness/locktest_test")),
-		"leaks":              with(renewing(false), few),
-		"renews":             with(renewing(true), few),
-		"renews-and-reports": with(reporting(extendIfOwned), on("delayed-write", "client-wall-clock", "late-renewal")),
-		"renews-by-set-xx":   with(reporting(extendBySetXX), on("late-renewal")),
-		"plain-del":          with(onOne(rand.Text, plain), safety),
-		"extends-if-owned":   with(extending(extendIfOwned), on("extend-without-owner")),
-		"extends-by-set-xx":  with(extending(extendBySetXX), on("extend-without-owner")),
-		"keeps-a-channel":    with(keepingChannel, safety, on("late-release", "stopped-in-acquire")),
-		"shares-a-pool":      with(sharing(&sync.Once{}), on("holder-crashes")),
-		"on-one-from-return": with(oneServer, safety, locktest.Believes(locktest.FromReturn)),
-		"explored": with(deletingAll, safety, on("restart-without-persistence"),
-			locktest.Explore(time.Minute)),
-		"explored-mended":       with(good, safety, few, locktest.Explore(3*time.Second)),
-		"explored-panics":       with(panicking, few, locktest.Explore(time.Minute)),
-		"explored-on-one":       with(oneServer, safety, few, expiring, locktest.Explore(5*time.Second)),
-		"explored-in-real-time": with(good, locktest.On("local"), locktest.Explore(time.Minute)),
-		"told-in-time": with(watching(func(extended bool, err error) bool { return err != nil || !extended }), safety,
-			on("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased)),
-		"told-too-late": with(watching(func(bool, error) bool { return false }), safety, on("watchdog-cut-off"),
-			locktest.Believes(locktest.UntilReleased)),
-		"told-unless-refused": with(watching(func(_ bool, err error) bool { return err != nil }), safety,
-			on("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased)),
-		"fence-grows":         with(fenced(func(count int64) int64 { return count }), on("client-pause-fenced")),
-		"fence-shrinks":       with(fenced(func(count int64) int64 { return 1000 - count }), on("client-pause-fenced")),
-		"fence-stays":         with(fenced(func(int64) int64 { return 7 }), on("client-pause-fenced")),
-		"by-server-time":      with(counted(byServerTime), expiring, on("fencing-same-instant")),
-		"by-get-and-set":      with(counted(byGetAndSet), expiring, on("stopped-in-acquire")),
-		"by-expiring-counter": with(counted(byExpiringCounter), expiring, on("fencing-counter-expires")),
-		"acquire-hangs":       with(hanging(true, false, false), on("majority-down")),
-		"release-hangs":       with(hanging(false, true, false), few),
-		"close-hangs":         with(hanging(false, false, true), few),
-		"no-fence":            with(oneServer, on("client-pause-fenced")),
-		"whole-seconds":       with(wholeSeconds, few),
-		"on-one-key":          with(onOneKey, few),
-		"blocking-at-once":    with(ignoring(true, "BLPOP", "released", 1), few),
-		"blocking-if-held":    with(ignoring(false, "BLPOP", "released", 1), expiring, on("healthy-contention")),
-		"function-if-held":    with(ignoring(false, "FCALL", "wait", 0), expiring, on("healthy-contention")),
-		"prefixed":            with(prefixing, safety, on("release-by-plain-del")),
-		"by-script-one-token": with(byScript(oneToken), safety, on("late-release", "slow-acquire"), expiring),
-		"by-script-fresh-tokens": with(byScript(func() func() string { return rand.Text }), safety,
-			on("late-release", "slow-acquire"), expiring),
-		"deaf":  with(deaf, on("cancelled-wait")),
-		"stuck": with(stuck, on("cancelled-wait")),
-		"in-turn": with(inTurn, on("hung-node", "restart-without-persistence", "delayed-restart", "restart-delay-too-short",
-			"late-set", "lost-reply")),
-		"patient": with(patient, on("hung-node", "restart-without-persistence", "late-release", "lost-reply")),
-		"real-time": with(onOne(rand.Text, plain), safety, on("client-pause", "release-by-plain-del"),
-			locktest.RealTime()),
-		"panics":           with(panics, few),
-		"spins":            with(misbehaving(spin), few, locktest.ProgressTimeout(time.Second)),
-		"always-panics":    with(acquiring(func() error { panic("always") })),
-		"never-granted":    with(acquiring(func() error { return errors.New("out of order") })),
-		"not-made":         with(func(locktest.Env) (locktest.Lock, error) { return nil, errors.New("no licence") }),
-		"nothing-made":     with(func(locktest.Env) (locktest.Lock, error) { return nil, nil }),
-		"untold":           with(majority, locktest.Believes(locktest.ByLease)),
-		"no-such-scenario": with(majority, on("late-relase")),
-		"no-such-property": with(majority, locktest.Properties("exclusion")),
-		"no-such-cluster":  with(majority, locktest.On("moon")),
-		"taken-name":       with(majority, locktest.Named("redsync")),
-		"nothing-fits":     with(majority, on("extend-too-late")),
-	} {
-		t.Run(name, run)
-	}
-}
-
-func with(lock locktest.New, options ...locktest.Option) func(*testing.T) {
-	return func(t *testing.T) { locktest.Run(t, lock, options...) }
-}
-
 // refusing is the reference, but on an even number of servers.
 func refusing(env locktest.Env) (locktest.Lock, error) {
 	if len(env.Servers())%2 == 0 {
@@ -385,11 +290,5 @@ func refusing(env locktest.Env) (locktest.Lock, error) {
 func acquiring(do func() error) locktest.New {
 	return func(locktest.Env) (locktest.Lock, error) {
 		return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) { return nil, do() }), nil
-	}
-}
-
-func spin() {
-	for turns := new(atomic.Int64); ; {
-		turns.Add(1)
 	}
 }

@@ -44,8 +44,8 @@ func (o Standing) Answer() Answer { return cmp.Or(answers[o], Failed) }
 var answers = map[Standing]Answer{Differs: Bug, LimitOfClass: Limit, Inconclusive: Undecided,
 	AsExpected: Holds, Skipped: NotApplicable}
 
-// Cause is why a trial failed or violated a property: a sentence, and a key that those with the same cause share. If no
-// experiment has shown a violation's cause, the key is the property.
+// Cause is why a trial failed or violated a property: a sentence, and a key that those of the same kind share. If no
+// experiment has shown a violation's cause, the key is the property, and why none is shown.
 type Cause struct {
 	Sentence, Key string
 	Shown         bool
@@ -54,7 +54,7 @@ type Cause struct {
 // As relates a violation to an earlier one with the same key.
 func (c Cause) As(earlier string) string {
 	if c.Shown {
-		return "the same cause as in " + earlier
+		return "of the same kind as " + earlier
 	}
 	return "cause not shown; another violation of the property is drawn in " + earlier
 }
@@ -68,14 +68,18 @@ func (t Result) Cause() (Cause, bool) {
 	if r == nil {
 		return Cause{}, false
 	}
-	if c := t.CauseOf(r.Property); c != nil {
-		return Cause{c.Sentence(), r.Property + "\x00" + c.ID(), true}, true
+	c, key := t.CauseOf(r.Property), r.Property
+	if c.Found() {
+		return Cause{c.Sentence(), key + "\x00" + c.ID(), true}, true
+	}
+	if c != nil {
+		key += "\x00" + c.NotFound
 	}
 	sentence := r.Violations[0].What
 	for _, fact := range r.Violations[0].Facts {
 		sentence += "; " + fact.What
 	}
-	return Cause{sentence, r.Property, false}, true
+	return Cause{sentence, key, false}, true
 }
 
 // Decisive is the result whose violation decides the trial's answer: the first bug, or else the first limit; nil

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
+	"example.org/lockproof/checker"
 	"example.org/lockproof/checker/cause"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/harness/trial"
 )
 
 // causeTrials bounds the optional experiments about one violation, some 5 ms of processor time each. causeSeeds is
 // the number of seeds of each experiment.
 const (
-	causeTrials = 60
+	causeTrials = 120
 	causeTime   = 5 * time.Second
 	causeSeeds  = 5
 )
@@ -44,23 +44,32 @@ func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, err
 	return &cause.Finder{
 		Scenario: plan.Scenario, Without: plan.Without, Property: property, Seed: seed, Options: plan.Lock.External,
 		Trial: func(ctx context.Context, v cause.Variation, seed uint64) cause.Judged {
-			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without,
-				Changes: trial.Changes{
-					FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries, Waits: job.Changes.Waits,
-					Message: job.Changes.Message,
-				}}
-			return judged(p.try(ctx, changed, seed, task.run), property)
+			changed := job
+			changed.Scenario, changed.Variant, changed.Without = v.Scenario, "", v.Without // with those of the variant
+			changed.FaultsUntil, changed.ContextTimeouts, changed.NoRetries = v.FaultsUntil, v.ContextTimeouts, v.NoRetries
+			changed.SkipIdleSteps = true
+			free := p.slot()
+			defer free()
+			return judged(p.run(ctx, p.task(changed, seed)), property)
 		},
 	}, nil
 }
 
-// judged is the verdict of a trial on one property.
-func judged(r Result, property string) cause.Judged {
-	o := cause.Judged{Verdict: r.verdict(property)}
+// judged is what a trial tells about one property.
+func judged(r Result, property string) (j cause.Judged) {
+	standing, _ := r.Standing()
+	j.AsExpected = standing == AsExpected
 	for _, result := range r.Results {
-		if result.Property == property && o.Verdict == history.Violated && len(result.Violations) > 0 {
-			o.At = result.Violations[0].From
+		switch {
+		case result.Property != property:
+		case result.Verdict == history.Violated:
+			j.Verdict, j.At = history.Violated, result.Violations[0].From
+		case result.Verdict == history.Holds, result.Cause == checker.Vacuous && result.Unmet == "":
+			j.Verdict = result.Verdict
 		}
 	}
-	return o
+	if r.Failure != "" {
+		return cause.Judged{}
+	}
+	return j
 }

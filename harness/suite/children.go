@@ -40,11 +40,23 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 	if cluster.RealTime(o.Cluster) {
 		return Run(ctx, jobs, o, observe)
 	}
-	if _, err := o.validate(); err != nil {
+	p, err := c.Pool(o)
+	if err != nil {
 		return nil, err
 	}
 	sweep(ctx)
-	return runAll(ctx, jobs, o, c.attempts(o.parallel()), observe)
+	return p.runAll(ctx, jobs, observe)
+}
+
+// Pool returns a pool in virtual time, whose Try ignores the seed and the number of trials of the options. It does not
+// remove leftovers of killed runs.
+func (c *Children) Pool(o Options) (*Pool, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	// A trial is sequential, so more processors would not make it faster.
+	processors := cmp.Or(c.Processors, max(1, runtime.GOMAXPROCS(0)/o.parallel()))
+	return newPool(o, func(ctx context.Context, t task) Result { return c.attempt(ctx, t, processors) }), nil
 }
 
 // Close ends the idle children. No suite may be running.
@@ -57,35 +69,33 @@ func (c *Children) Close() {
 	c.idle = nil
 }
 
-// attempts makes attempts in children, for a suite with so many at a time. A trial that fails because of an earlier
-// trial's leftovers in its child runs again in a new one.
-func (c *Children) attempts(parallel int) attempt {
-	return func(ctx context.Context, t task) Result {
-		began := time.Now()
-		failed := t.Result
-		failed.Attempts++
-		for {
-			child, err := c.getChild(parallel)
-			if err != nil {
-				failed.Failure = err.Error()
-				return failed
-			}
-			done, exit := child.run(ctx, t, cmp.Or(c.ProgressTimeout, defaultProgressTimeout))
-			switch {
-			case exit == nil:
-				c.release(child, t.Plan.Lock, done)
-				return done
-			case child.trials > 1 && exit.causedByEarlierTrial():
-				continue
-			}
-			failed.Failure, failed.Hung, failed.Elapsed = exit.String(), exit.hung, time.Since(began)
+// attempt runs a task in a child. A trial that fails because of an earlier trial's leftovers in its child runs again in
+// a new one.
+func (c *Children) attempt(ctx context.Context, t task, processors int) Result {
+	began := time.Now()
+	failed := t.Result
+	failed.Attempts++
+	for {
+		child, err := c.getChild(processors)
+		if err != nil {
+			failed.Failure = err.Error()
 			return failed
 		}
+		done, exit := child.run(ctx, t, cmp.Or(c.ProgressTimeout, defaultProgressTimeout))
+		switch {
+		case exit == nil:
+			c.release(child, done)
+			return done
+		case child.trials > 1 && exit.causedByEarlierTrial():
+			continue
+		}
+		failed.Failure, failed.Hung, failed.Elapsed = exit.String(), exit.hung, time.Since(began)
+		return failed
 	}
 }
 
 // getChild returns an idle child or a new one.
-func (c *Children) getChild(parallel int) (*child, error) {
+func (c *Children) getChild(processors int) (*child, error) {
 	c.mu.Lock()
 	if n := len(c.idle); n > 0 {
 		defer c.mu.Unlock()
@@ -106,8 +116,7 @@ func (c *Children) getChild(parallel int) (*child, error) {
 	if stderr == nil {
 		stderr = io.Discard
 	}
-	// A trial is sequential, so more processors would not make it faster.
-	return startChild(command, cmp.Or(c.Processors, max(1, runtime.GOMAXPROCS(0)/parallel)), stderr)
+	return startChild(command, processors, stderr)
 }
 
 // maxTrialsPerChild bounds the trials of a child. Go 1.26 leaks some 350 bytes in each (testing/synctest keeps the
@@ -120,9 +129,9 @@ const maxLeakyTrials = 50
 
 // release makes a child idle after a trial. It ends one that has run its maximum of trials, or whose trial failed,
 // since a failed trial may leave goroutines behind.
-func (c *Children) release(free *child, lock locks.Kind, after Result) {
+func (c *Children) release(free *child, after Result) {
 	most := maxTrialsPerChild
-	if len(lock.LeavesBehind) > 0 {
+	if lock, err := locks.Find(after.Lock); err == nil && len(lock.LeavesBehind) > 0 {
 		most = min(most, maxLeakyTrials)
 	}
 	if after.Failure != "" || free.trials >= most {
@@ -132,37 +141,4 @@ func (c *Children) release(free *child, lock locks.Kind, after Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.idle = append(c.idle, free)
-}
-
-// Pool runs single trials in virtual time, in children.
-type Pool struct {
-	options Options
-	once    attempt
-	slots   chan struct{} // one for each running trial
-}
-
-// Pool returns a pool with these options' parallelism; their seed and number of trials are ignored. It does not
-// remove leftovers of killed runs.
-func (c *Children) Pool(o Options) (*Pool, error) {
-	if _, err := o.validate(); err != nil {
-		return nil, err
-	}
-	return &Pool{o, c.attempts(o.parallel()), make(chan struct{}, o.parallel())}, nil
-}
-
-// Size is the number of trials that run at a time.
-func (p *Pool) Size() int { return cap(p.slots) }
-
-// Try runs one trial of a job as soon as a child is free.
-func (p *Pool) Try(ctx context.Context, job Job, seed uint64) Result {
-	return p.try(ctx, job, seed, task.settled)
-}
-
-func (p *Pool) try(ctx context.Context, job Job, seed uint64,
-	do func(task, context.Context, attempt) Result) Result {
-	p.slots <- struct{}{}
-	defer func() { <-p.slots }()
-	o := p.options
-	o.Seed = seed
-	return do(o.rowTask(job).numbered(0), ctx, p.once)
 }

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,13 +15,8 @@ import (
 
 // The operation of these trials has three messages.
 func TestEachMessage_RunsForEachMessage(t *testing.T) {
-	overlapping := func(p *trial.Plan, r *Result) []history.Event {
-		events := granted(p, r)
-		return append(events[:3:3],
-			history.Event{Time: 4, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
-			history.Event{Time: 5, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1",
-				Token: "b", Validity: 10},
-			events[3])
+	overlap := func(p *trial.Plan, r *Result) []history.Event {
+		return slices.Insert(granted(p, r), 3, overlapping...)
 	}
 	stalled := func(p *trial.Plan, r *Result) []history.Event { return append(granted(p, r), stall) }
 	stalls := 0
@@ -37,7 +33,7 @@ func TestEachMessage_RunsForEachMessage(t *testing.T) {
 		runs    []int
 	}{
 		"holds at each":       {granted, AsExpected, 1, []int{1, 2, 3, 4, 1}},
-		"violated at one":     {overlapping, Differs, 2, []int{1, 2}},
+		"violated at one":     {overlap, Differs, 2, []int{1, 2}},
 		"stalled at one":      {stalled, Inconclusive, 2, []int{1, 2, 2, 3, 4, 2, 2}},
 		"stalled once at one": {stalledOnce, AsExpected, 1, []int{1, 2, 2, 3, 4, 1}},
 	} {
@@ -48,15 +44,13 @@ func TestEachMessage_RunsForEachMessage(t *testing.T) {
 			o.Retries = 0
 			var runs []int
 			performer := func(_ context.Context, p *trial.Plan, r *Result, j *trial.Journal) (trial.Observed, error) {
-				message := p.Job.Changes.Message
+				message := p.Job.Message
 				runs = append(runs, message)
 				events := granted
 				if message == 2 {
 					events = c.second
 				}
-				for _, e := range events(p, r) {
-					j.Record(e)
-				}
+				record(j, events(p, r))
 				return trial.Observed{PastLastMessage: message > 3}, nil
 			}
 			done := runFake(t.Context(), o, []Job{job}, performer, func(Result) {})[0]
@@ -66,4 +60,20 @@ func TestEachMessage_RunsForEachMessage(t *testing.T) {
 			require.Equal(t, c.want == Differs, done.verdict(checker.MutualExclusion) == history.Violated)
 		})
 	}
+}
+
+// The message after which the lock fails may be a later one.
+func TestEachMessage_RunEnds_DoesNotHold(t *testing.T) {
+	job := plain("a")
+	job.Scenario.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, EachMessage: true}}
+	ctx, interrupt := context.WithCancel(t.Context())
+	performer := func(_ context.Context, p *trial.Plan, r *Result, j *trial.Journal) (trial.Observed, error) {
+		record(j, granted(p, r))
+		if p.Job.Message == 2 {
+			interrupt()
+		}
+		return trial.Observed{PastLastMessage: p.Job.Message > 3}, nil
+	}
+	done := runFake(ctx, onFake(1), []Job{job}, performer, func(Result) {})[0]
+	requireStanding(t, done, Inconclusive, "unfinished: the run ended at message 2 of the operation")
 }

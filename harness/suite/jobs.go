@@ -16,7 +16,7 @@ type Job = trial.Job
 // or a number of servers, it lists every scenario without variants, with these, in its form for that number of
 // servers. It fails on an unknown lock or rule.
 func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
-	if _, err := o.validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if o.Lock == "" {

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,10 +55,12 @@ func TestJobs_AnotherLockOrWithoutRules_ListsScenariosOnly(t *testing.T) {
 		for i, j := range jobs {
 			require.Equal(t, Job{Scenario: list[i], AllowBetter: true, Lock: o.Lock, Without: o.Without}, j,
 				"no worse than the reference is as expected")
-			row := o.rowTask(j)
-			require.Equal(t, []any{lock, o.Without}, []any{row.Plan.Lock.Name, row.Plan.Without})
-			require.Equal(t, []any{lock, o.Without}, []any{row.Result.Lock, row.Result.Without}, "the results say so")
-			require.Equal(t, history.Holds, row.Result.Expect[checker.MutualExclusion])
+			p, err := o.Plan(j)
+			require.NoError(t, err)
+			require.Equal(t, []any{lock, o.Without}, []any{p.Lock.Name, p.Without})
+			row := o.Row(j)
+			require.Equal(t, []any{lock, o.Without}, []any{row.Lock, row.Without}, "the results say so")
+			require.Equal(t, history.Holds, row.Expect[checker.MutualExclusion])
 		}
 	}
 }
@@ -194,6 +195,10 @@ func TestSlices_ShareOutTheWhole(t *testing.T) {
 		jobs = jobs[from : from+rapid.IntRange(20, len(jobs)-from).Draw(rt, "rows")]
 		whole, err := o.tasks(jobs)
 		require.NoError(rt, err)
+		place := map[string]int{}
+		for i, path := range paths(whole) {
+			place[path] = i
+		}
 		count := rapid.IntRange(1, 60).Draw(rt, "slices")
 		var union []string
 		for i := range count {
@@ -203,9 +208,7 @@ func TestSlices_ShareOutTheWhole(t *testing.T) {
 				require.ErrorContains(rt, err, "cannot be split")
 				rt.Skip("too many rows are skipped on " + o.Cluster)
 			}
-			require.True(rt, slices.IsSortedFunc(part, func(a, b task) int {
-				return cmp.Or(a.row-b.row, a.Result.Trial-b.Result.Trial)
-			}))
+			require.True(rt, slices.IsSortedFunc(paths(part), func(a, b string) int { return place[a] - place[b] }))
 			union = append(union, paths(part)...)
 			require.True(rt, slices.ContainsFunc(part, func(t task) bool { return t.Result.Skipped == "" }),
 				"a slice with nothing to run")

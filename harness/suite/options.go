@@ -48,22 +48,23 @@ type Options struct {
 	Notices io.Writer `json:"-"`
 }
 
-// validate checks the names in the options and returns the kind of cluster.
-func (o Options) validate() (kind cluster.Kind, err error) {
+// validate checks the names in the options.
+func (o Options) validate() error {
 	for _, name := range o.Without {
 		if _, err := redlock.ParseRule(name); err != nil {
-			return kind, err
+			return err
 		}
 	}
 	if o.Lock != "" {
 		if err := o.checkRules(o.Lock); err != nil {
-			return kind, err
+			return err
 		}
 	}
 	if err := o.checkNodes(); err != nil {
-		return kind, err
+		return err
 	}
-	return cluster.Find(o.Cluster)
+	_, err := cluster.Find(o.Cluster)
+	return err
 }
 
 // serverNumbers are the accepted values of Nodes.

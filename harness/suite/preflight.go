@@ -11,6 +11,7 @@ import (
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/wording"
 	"example.org/lockproof/scenarios"
 )
 
@@ -42,9 +43,8 @@ const preflightNodes = 5
 const preflightExtend = "  - extend: c1\n"
 
 // Preflight acquires, releases and, if the lock is known to extend, extends the lock of the options. It returns the
-// abilities that the leases show. After an error no row is worth a run. run runs the trial.
-func Preflight(ctx context.Context, o Options,
-	run func(context.Context, Job, Options) (Result, error)) (*locks.Abilities, error) {
+// abilities that the leases show. After an error no row is worth a run.
+func Preflight(ctx context.Context, o Options, run Runner) (*locks.Abilities, error) {
 	kind, err := locks.Find(o.Lock)
 	if err != nil {
 		return nil, err
@@ -60,13 +60,13 @@ func Preflight(ctx context.Context, o Options,
 	if err != nil {
 		return nil, err
 	}
-	o.Trials, o.Events = 1, true
-	done, err := run(ctx, Job{Scenario: s, Lock: o.Lock}, o)
+	o.Events = true
+	done, err := run.One(ctx, Job{Scenario: s, Lock: o.Lock}, o)
 	switch {
 	case err != nil:
 		return nil, err
 	case done.Failure != "":
-		return nil, fmt.Errorf("the lock fails with nothing in its way: %s", done.Failure)
+		return nil, fmt.Errorf("the lock fails without faults: %s", done.Failure)
 	case done.Skipped != "":
 		return nil, fmt.Errorf("the lock cannot be tried: %s", done.Skipped)
 	}
@@ -74,7 +74,9 @@ func Preflight(ctx context.Context, o Options,
 	if done.Abilities != nil {
 		*found = *done.Abilities
 	}
-	if found.Renews, err = checkPreflight(done.Events); err == nil && !found.Renews {
+	err = failedCall(done.Events)
+	found.Renews = err == nil && renewsAlone(done.Events)
+	if err == nil && !found.Renews {
 		err = expiresEarly(done.Events)
 	}
 	declared := slices.DeleteFunc(slices.Concat(found.Keys, kind.Keys),
@@ -83,17 +85,91 @@ func Preflight(ctx context.Context, o Options,
 		found.Notices = append(found.Notices, fmt.Sprintf("it sets %q, which does not contain the caller's key: if it "+
 			"depends on the key, declare it by Keys; if not, all keys are one lock", names))
 	}
+	if used := usedServers(done.Events); kind.Program && o.Nodes == 0 && len(used) < nodes &&
+		slices.Contains(serverNumbers, len(used)) {
+		found.Notices = append(found.Notices, fmt.Sprintf("it uses only %s of %d servers: if it never uses the others, "+
+			"run it with --nodes %d", wording.List(used), nodes, len(used)))
+	}
 	return found, err
 }
 
-// sentKey is a key that a client set over a link.
-type sentKey struct {
-	history.Link
-	key string
+// usedServers names the servers that replied to a client, sorted, without the store.
+func usedServers(events []history.Event) (names []string) {
+	for _, e := range events {
+		if link, is := e.Link(); is && e.Type == history.TypeReply && link.To != history.StoreName {
+			names = append(names, link.To)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// CallError is a call of the lock that failed without faults.
+type CallError string
+
+func (e CallError) Error() string { return string(e) }
+
+// failedCall returns the first call that failed as an error. The second lease may be over before its release.
+func failedCall(events []history.Event) error {
+	calls := map[history.Op]string{history.OpAcquire: "was not granted", history.OpExtend: "was not extended",
+		history.OpRelease: "was not released"}
+	leases := 0
+	for _, e := range events {
+		switch {
+		case e.Type == history.TypeNote && e.Reason == history.ReasonPreconditionFailed:
+			return fmt.Errorf("without faults and other clients, %s", e.Text)
+		case e.Op == history.OpAcquire && e.Type == history.TypeOK && e.Validity == 0:
+			return errors.New("the lock's lease is over when it is granted (its validity is 0), without faults and other " +
+				"clients")
+		case e.Op == history.OpAcquire && e.Type == history.TypeOK:
+			leases++
+		case e.Type != history.TypeFail && e.Type != history.TypeInfo || calls[e.Op] == "":
+		case e.Op == history.OpRelease && (leases > 1 || e.Reason == history.ReasonRefused): // it ends by expiry only
+		default:
+			text := fmt.Sprintf("the lock %s, without faults and other clients", calls[e.Op])
+			if e.Error != "" {
+				text += ": " + e.Error
+			}
+			err := error(CallError(text))
+			if early := expiresEarly(events); early != nil { // and the call failed for that
+				err = fmt.Errorf("%w; %w", err, early)
+			}
+			return err
+		}
+	}
+	if leases == 0 {
+		return errors.New("the lock was not granted, without faults and other clients")
+	}
+	return nil
+}
+
+// renewsAlone reports whether the lock extended its key by itself in the second lease, in which nobody calls it.
+func renewsAlone(events []history.Event) (renews bool) {
+	leases, alone := 0, false
+	set := map[[2]string]bool{} // by link and key, since the latest acquire began
+	for _, e := range events {
+		switch {
+		case e.Op == history.OpAcquire && e.Type == history.TypeOK:
+			leases++
+			alone = leases == 2
+		case e.Op == history.OpAcquire:
+			clear(set)
+		case e.Op == history.OpRelease:
+			alone = false
+		case e.Type == history.TypeReply && e.Command != nil:
+			link, _ := e.Link()
+			key := [2]string{e.Process, e.Command.Key}
+			// A repeated SET may be a heartbeat. Commands to the store are not the lock's.
+			repeatedSet := e.Command.Effect == history.EffectSet && set[key] && link.To != history.StoreName
+			renews = renews || alone && (repeatedSet || e.Command.Effect == history.EffectExtend)
+			set[key] = set[key] || e.Command.Effect == history.EffectSet
+		}
+	}
+	return renews
 }
 
 // ErrExpiresEarly: the lock's key expires before its lease ends.
-var ErrExpiresEarly = errors.New("the lock's key expires before its lease ends, with nothing in its way")
+var ErrExpiresEarly = errors.New("the lock's key expires before its lease ends, without faults")
 
 // expiresEarly compares each lease's validity with the expiry that its acquire gave its keys. Of several keys, the
 // last to expire counts.
@@ -134,51 +210,3 @@ func unlikeOthers(events []history.Event) (names []string) {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
-
-// checkPreflight returns the call that failed in a preflight as an error. renews reports whether the lock extended
-// its key by itself.
-func checkPreflight(events []history.Event) (renews bool, err error) {
-	calls := map[history.Op]string{history.OpAcquire: "was not granted", history.OpExtend: "was not extended",
-		history.OpRelease: "was not released"}
-	leases, alone := 0, false // with the second lease
-	set := map[sentKey]bool{} // since the latest acquire began
-	for _, e := range events {
-		switch {
-		case e.Type == history.TypeNote && e.Reason == history.ReasonPreconditionFailed:
-			return false, fmt.Errorf("with nothing in the lock's way and nobody else, %s", e.Text)
-		case e.Op == history.OpRelease && e.Reason == history.ReasonRefused: // its leases end by expiry only
-			alone = false
-		case failed(e) && calls[e.Op] != "" && (e.Op != history.OpRelease || leases < 2):
-			text := fmt.Sprintf("the lock %s, with nothing in its way and nobody else", calls[e.Op])
-			if e.Error != "" {
-				text += ": " + e.Error
-			}
-			err := errors.New(text)
-			if early := expiresEarly(events); early != nil { // and the call failed for that
-				err = fmt.Errorf("%w; %w", err, early)
-			}
-			return false, err
-		case e.Op == history.OpAcquire && e.Type == history.TypeOK:
-			leases++
-			alone = leases == 2
-		case e.Op == history.OpRelease:
-			alone = false
-		case e.Op == history.OpAcquire:
-			set = map[sentKey]bool{}
-		case e.Type == history.TypeReply && e.Command != nil:
-			link, _ := e.Link()
-			key := sentKey{link, e.Command.Key}
-			// A repeated SET may be a heartbeat. Commands to the store are not the lock's.
-			repeatedSet := e.Command.Effect == history.EffectSet && set[key] && link.To != history.StoreName
-			renews = renews || alone && (repeatedSet || e.Command.Effect == history.EffectExtend)
-			set[key] = set[key] || e.Command.Effect == history.EffectSet
-		}
-	}
-	if leases == 0 {
-		return false, errors.New("the lock was not granted, with nothing in its way and nobody else")
-	}
-	return renews, nil
-}
-
-// failed reports whether an event ends a call that failed or may have failed.
-func failed(e history.Event) bool { return e.Type == history.TypeFail || e.Type == history.TypeInfo }

@@ -51,17 +51,15 @@ const raceTrials = 100
 
 // settled runs a task. If goroutines of a library were made to wait, other waits decide the result: see settle. A trial
 // that replaces the first one runs once more, so that its history replaces the first one's.
-func (t task) settled(ctx context.Context, once attempt) Result {
-	done := t.run(ctx, once)
-	if len(done.Waits) == 0 || t.Plan.Job.Changes.Waits != nil {
+func (p *Pool) settled(ctx context.Context, t task) Result {
+	done := p.run(ctx, t)
+	if len(done.Waits) == 0 || t.Job.Waits != nil {
 		return done
 	}
 	with := func(waits []interleave.Wait, root string) Result {
-		plan := *t.Plan
-		plan.Job.Changes.Waits = &waits
 		again := t
-		again.Plan, again.Root = &plan, root
-		return again.run(ctx, once)
+		again.Job.Waits, again.Root = &waits, root
+		return p.run(ctx, again)
 	}
 	answer, waits := settle(done, func(waits []interleave.Wait) Result { return with(waits, "") })
 	if waits == nil || t.Root == "" {
@@ -127,5 +125,5 @@ func causeOfRace(property string, w interleave.Wait) cause.Cause {
 	}
 	return cause.Cause{Property: property, Necessary: []string{what}, Kinds: []string{"race at " + w.Point}, Violated: 1,
 		Seeds:       1,
-		Experiments: []cause.Experiment{{Change: "without the wait", Averts: 1, Seeds: 1, Holds: true}, {Rest: true}}}
+		Experiments: []cause.Experiment{{Change: "without the wait", Averts: 1, Seeds: 1, Holds: true}}}
 }

@@ -36,8 +36,7 @@ func TestSettle(t *testing.T) {
 	}{
 		{"what occurs without any wait is no race", func([]interleave.Wait) bool { return true }, "", &[]interleave.Wait{}},
 		{"one wait is a race, as short as it may be", needs("a.go:1", 3*time.Millisecond),
-			"cause: a race: a goroutine waits for 4 ms at a.go:1 (without it: holds, 1 of 1 seed; the rest of the schedule " +
-				"can be left out)",
+			"cause: a race: a goroutine waits for 4 ms at a.go:1 (without it: holds, 1 of 1 seed)",
 			&[]interleave.Wait{{Point: "a.go:1", Nth: 1, For: 4 * time.Millisecond}}},
 		{"what needs several waits stays as it is", func(waits []interleave.Wait) bool { return len(waits) > 1 }, "", nil},
 	}

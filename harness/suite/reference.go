@@ -20,19 +20,14 @@ import (
 // limit of the class, not a bug of the lock.
 
 // reference runs a row with a reference, beside the trial of a lock under test.
-type reference func(Job) Result
-
-func (o Options) reference(ctx context.Context, once attempt, seed uint64) reference {
-	o = Options{Cluster: Virtual, Seed: seed, TTL: o.TTL}
-	return func(j Job) Result {
-		j.AllowBetter = true
-		return o.runFirst(ctx, j, once)
-	}
+func (p *Pool) reference(ctx context.Context, j Job, seed uint64) Result {
+	j.AllowBetter = true
+	return p.run(ctx, Options{Cluster: Virtual, Seed: seed, TTL: p.options.TTL}.row(j)[0])
 }
 
 // compareWithClass compares a trial with the reference of its lock's class. It skips a row in its form for fewer
 // servers if the reference's verdicts there are not those on the scenario's own number: then it is another situation.
-func (t *Result) compareWithClass(j Job, run reference) {
+func (t *Result) compareWithClass(j Job, run func(Job) Result) {
 	kind, err := locks.Find(t.Lock)
 	if err != nil || t.Failure != "" || t.Skipped != "" {
 		return
@@ -63,7 +58,7 @@ func sameVerdicts(expect map[string]string, a, b Result) bool {
 
 // measureClass records the verdicts of the references on the properties that the trial violated. A later reference
 // runs if an earlier one did not decide.
-func (t *Result) measureClass(same Job, references []string, run reference) {
+func (t *Result) measureClass(same Job, references []string, run func(Job) Result) {
 	t.Reference = map[string]string{}
 	for _, same.Lock = range references {
 		t.addReference(run(same))
@@ -132,26 +127,31 @@ func (t Result) violated() []string {
 	return names
 }
 
-// remedies runs the reference again with one change at a time, and returns the changes without a violation.
-func remedies(j Job, violated []string, run reference) (found []string) {
-	try := func(remedy string, changed Job, kept ...string) {
+// remedies runs the reference again with one change at a time, and returns the changes with which it keeps these
+// properties and violates no other.
+func remedies(j Job, violated []string, run func(Job) Result) (found []string) {
+	try := func(remedy string, changed Job, kept []string, spared ...string) {
 		done := run(changed)
-		if !slices.ContainsFunc(kept, func(p string) bool { return done.verdict(p) != history.Holds }) {
+		broken := slices.DeleteFunc(done.violated(), func(p string) bool { return slices.Contains(spared, p) })
+		if len(broken) == 0 &&
+			!slices.ContainsFunc(kept, func(p string) bool { return done.verdict(p) != history.Holds }) {
 			found = append(found, remedy)
 		}
 	}
 	if s := *j.Scenario; s.Persistence != cluster.PersistAlways {
 		s.Persistence = cluster.PersistAlways
-		try("persistence (appendfsync always)", Job{Scenario: &s, Variant: j.Variant, Lock: j.Lock}, violated...)
+		try("persistence (appendfsync always)", Job{Scenario: &s, Variant: j.Variant, Lock: j.Lock}, violated)
 	}
 	if j.Variant != "" && j.Variant == j.Scenario.OneNode() {
-		try("a lock on five servers", Job{Scenario: j.Scenario, Lock: j.Lock}, violated...)
+		try("a lock on five servers", Job{Scenario: j.Scenario, Lock: j.Lock}, violated)
 	}
 	if s := *j.Scenario; slices.Contains(violated, checker.ProtectedData) && !s.Store.Fenced() {
 		s.Store = scenarios.CheckFence
-		// Leases still overlap, but the data are safe.
-		try("a fencing token that the store checks", Job{Scenario: &s, Variant: j.Variant, Lock: locks.Fenced},
-			checker.ProtectedData)
+		// Leases still overlap, but the data are safe, if the tokens are in order.
+		kept := slices.DeleteFunc(slices.Concat(violated, []string{checker.Fencing}),
+			func(p string) bool { return p == checker.MutualExclusion })
+		try("a fencing token that the store checks", Job{Scenario: &s, Variant: j.Variant, Lock: locks.Fenced}, kept,
+			checker.MutualExclusion)
 	}
 	return found
 }

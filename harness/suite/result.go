@@ -118,9 +118,13 @@ func (t Result) CauseOf(property string) *cause.Cause {
 	return &t.Causes[i]
 }
 
-// Explain adds a cause to the trial's, and its point of no return to the violation.
+// Explain adds a cause to the trial's, and its point of no return to the violation. A time of a run in virtual time is
+// no time of a run on real servers.
 func (t *Result) Explain(c cause.Cause) {
 	t.Causes = append(t.Causes, c)
+	if c.Virtual {
+		return
+	}
 	for i, r := range t.Results {
 		if r.Property == c.Property && len(r.Violations) > 0 {
 			t.Results[i].Violations[0].PointOfNoReturn = c.PointOfNoReturn

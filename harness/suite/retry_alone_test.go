@@ -60,9 +60,7 @@ func TestStalledTrial_IsRetriedAlone(t *testing.T) {
 			slow := []error{context.DeadlineExceeded, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}}
 			return trial.Observed{}, fmt.Errorf("start n1: %w", slow[attempt-1])
 		}
-		for _, e := range granted(p, result) {
-			j.Record(e)
-		}
+		record(j, granted(p, result))
 		if attempt == 1 && p.Name == "b" {
 			j.Record(stall)
 		}
@@ -154,6 +152,65 @@ func TestBrokenBound_IsRetriedAlone(t *testing.T) {
 	}
 }
 
+// On a busy machine a client begins late, and waits for less.
+func TestKeptBound_ViolationExpected_IsRetriedAlone(t *testing.T) {
+	for kept, want := range map[int]Standing{0: AsExpected, 1: AsExpected, 9: Differs} {
+		job := plain("a")
+		job.Scenario.Expect = map[string]string{checker.FaultTolerance: history.Violated,
+			checker.DeadlockFreedom: history.Violated}
+		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+			return waited(p, result, result.Attempts > kept)
+		})
+		trials := runFake(t.Context(), onFake(1), []Job{job}, performer, func(Result) {})
+		requireStanding(t, trials[0], want, "")
+		require.Equal(t, min(kept, 1)+1, trials[0].Attempts)
+	}
+}
+
+// On a busy machine a client is too late to meet the other.
+func TestNoOverlap_ViolationExpected_IsRetriedAlone(t *testing.T) {
+	for hidden, want := range map[int]Standing{0: AsExpected, 1: AsExpected, 9: Differs} {
+		job := plain("a")
+		job.Scenario.Expect = map[string]string{checker.MutualExclusion: history.Violated}
+		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+			if result.Attempts <= hidden {
+				return granted(p, result)
+			}
+			return slices.Insert(granted(p, result), 3, overlapping...)
+		})
+		trials := runFake(t.Context(), onFake(1), []Job{job}, performer, func(Result) {})
+		requireStanding(t, trials[0], want, "")
+		require.Equal(t, min(hidden, 1)+1, trials[0].Attempts)
+	}
+}
+
+// lateOverlapOnce breaks a bound and overlaps in the first attempt alone.
+var lateOverlapOnce = fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+	if result.Attempts > 1 {
+		return granted(p, result)
+	}
+	return slices.Insert(waited(p, result, true), 3, overlappingLate...)
+})
+
+// A slow machine excuses no overlap: a second run that shows none does not take it back.
+func TestBrokenBound_BesideAnOverlap_IsNotRetried(t *testing.T) {
+	job := plain("a")
+	job.Scenario.Expect = map[string]string{checker.MutualExclusion: history.Holds, checker.FaultTolerance: history.Holds}
+	done := runFake(t.Context(), onFake(1), []Job{job}, lateOverlapOnce, func(Result) {})[0]
+	requireStanding(t, done, Differs, "mutual-exclusion: expected holds, got violated")
+	require.Equal(t, history.Inconclusive, done.verdict(checker.FaultTolerance))
+}
+
+// That it does not recur does not show that the lock is better than the reference.
+func TestBrokenBound_BesideAnExpectedOverlap_DoesNotHold(t *testing.T) {
+	job := plain("a")
+	job.AllowBetter = true
+	job.Scenario.Expect = map[string]string{checker.MutualExclusion: history.Violated}
+	done := runFake(t.Context(), onFake(1), []Job{job}, lateOverlapOnce, func(Result) {})[0]
+	requireStanding(t, done, Inconclusive, "mutual-exclusion: expected violated, got inconclusive")
+	require.Equal(t, 2, done.Attempts)
+}
+
 func TestUnreachedSituation_IsRetriedAlone(t *testing.T) {
 	for failing, want := range map[int]Standing{1: AsExpected, 9: Inconclusive} {
 		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
@@ -186,4 +243,11 @@ func waited(p *trial.Plan, t *Result, late bool) []history.Event {
 			Validity: 10},
 		{Time: granted + 20, Process: "harness", Type: history.TypeEnd},
 	}
+}
+
+// overlappingLate is another client's lease in the middle of waited's late one.
+var overlappingLate = []history.Event{
+	{Time: int64(time.Hour) + 1, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
+	{Time: int64(time.Hour) + 2, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1",
+		Token: "b", Validity: 5},
 }

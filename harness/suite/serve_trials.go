@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 	"example.org/lockproof/harness/trial"
 )
@@ -33,14 +32,10 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 	go s.read(nonBlocking(in))
 	go s.reportProgress()
 	go s.watchMemory()
+	here := &inProcess{watch: s.trial.Store}
 	for r := range s.requests {
 		seedRandomness(r.Task.Result.Seed)
-		done := r.Task.Result
-		if here, err := s.prepare(r.ctx, r.Task); err == nil {
-			done = here.attempt(r.ctx, *r.Task)
-		} else {
-			done.Failure = err.Error()
-		}
+		done := here.attempt(r.ctx, *r.Task)
 		answer := response{Trial: &done, Events: done.Events, Abilities: done.Abilities, PastLast: done.pastLast}
 		if err := s.send(answer); err != nil {
 			return err
@@ -55,23 +50,6 @@ type server struct {
 
 	mu  sync.Mutex
 	out *json.Encoder
-}
-
-// prepare readies this process for a task, whose plan comes from another process.
-func (s *server) prepare(ctx context.Context, t *task) (*inProcess, error) {
-	kind, err := cluster.Find(t.Result.Cluster)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.Plan.Resolve(kind); err != nil {
-		return nil, err
-	}
-	r, err := newInProcess(ctx, kind, t.Plan.Choice, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.watch = s.trial.Store
-	return r, nil
 }
 
 func (s *server) send(r response) error {
@@ -111,9 +89,8 @@ func stuckReason() string {
 	if place == "" {
 		return ""
 	}
-	return fmt.Sprintf("virtual time stands still while a goroutine waits for a mutex (%s) that another holds across a "+
-		"call to a server: "+
-		"use a channel in its place, or real servers", place)
+	return fmt.Sprintf("virtual time stands still while a goroutine waits for a mutex in %s that another holds "+
+		"across a call to a server: use a channel in its place, or real servers", place)
 }
 
 // reportProgress sends the running trial's progress, or why it makes none.

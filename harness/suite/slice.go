@@ -69,14 +69,11 @@ func (s Slice) ExpandPath(path string) string {
 func (o Options) tasks(jobs []Job) ([]task, error) {
 	var all []task
 	runnable := 0
-	for row, j := range jobs {
-		planned := o.rowTask(j)
-		planned.row = row
-		for number := range max(o.Trials, 1) {
-			all = append(all, planned.numbered(number))
-			if planned.Result.Skipped == "" {
-				runnable++
-			}
+	for _, j := range jobs {
+		row := o.row(j)
+		all = append(all, row...)
+		if row[0].Result.Skipped == "" {
+			runnable += len(row)
 		}
 	}
 	if runnable < o.Slice.Count {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -119,14 +120,13 @@ func (t Result) Standing() (Standing, string) {
 		return Skipped, t.Skipped
 	}
 	judgements := t.Judgements()
-	for _, s := range []Standing{Differs, LimitOfClass, Inconclusive} {
-		why := reasons(judgements, s)
-		if unstaged := t.PreconditionFailed(); s == Inconclusive && unstaged != "" {
-			return s, unstaged
-		}
-		if why != "" {
+	for _, s := range []Standing{Differs, LimitOfClass} {
+		if why := reasons(judgements, s); why != "" {
 			return s, why
 		}
+	}
+	if why := cmp.Or(t.NeedsAllNodes(), reasons(judgements, Inconclusive)); why != "" {
+		return Inconclusive, why
 	}
 	if len(judgements) == 0 {
 		return Inconclusive, "no property was judged"
@@ -134,8 +134,8 @@ func (t Result) Standing() (Standing, string) {
 	return AsExpected, asExpected(judgements)
 }
 
-// PreconditionFailed returns why the scenario's situation did not occur with this lock, "" if it did.
-func (t Result) PreconditionFailed() string {
+// NeedsAllNodes returns why a lock that waits for all of its nodes cannot show the situation, "" if it does not wait.
+func (t Result) NeedsAllNodes() string {
 	for _, r := range t.Results {
 		if r.Cause == checker.NeedsAllNodes {
 			return r.Reason

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/checker"
+	experiments "example.org/lockproof/checker/cause"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/locks/builtin"
@@ -126,15 +127,15 @@ func TestJudgements_TrialDidNotRun_AreEmpty(t *testing.T) {
 func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 	chosen, err := scenarios.Select([]string{"aof-always-rewrite"})
 	require.NoError(t, err)
-	never := func(context.Context, task) Result {
+	pool := newPool(Options{}, func(context.Context, task) Result {
 		t.Error("there is nothing to run")
 		return Result{}
-	}
+	})
 	for expected, want := range map[string]Standing{history.Violated: LimitOfClass, history.Holds: Differs, "": Differs} {
 		trial := Result{Lock: "single", AllowBetter: true, Expect: map[string]string{checker.MutualExclusion: expected},
 			Results: []checker.Result{result(checker.MutualExclusion, history.Violated, "")}}
 		row := Job{Scenario: chosen[0], Variant: chosen[0].OneNode(), AllowBetter: true}
-		trial.compareWithClass(row, Options{}.reference(t.Context(), never, 1))
+		trial.compareWithClass(row, func(j Job) Result { return pool.reference(t.Context(), j, 1) })
 		requireStanding(t, trial, want, "")
 	}
 }
@@ -157,6 +158,41 @@ func TestReference_RenewalsPreventSituation_UsesLockWithoutThem(t *testing.T) {
 		})
 		standing, why := trial.Standing()
 		require.Equal(t, want, standing, "without renewals: %s: %s", verdict, why)
+	}
+}
+
+// A counter that was lost keeps writes out, also those of the rightful holder.
+func TestRemedies_FencingTokens_OnlyIfTheyStayInOrder(t *testing.T) {
+	chosen, err := scenarios.Select([]string{"pause-after-check"})
+	require.NoError(t, err)
+	violated := []string{checker.MutualExclusion, checker.ProtectedData}
+	for verdict, want := range map[string][]string{
+		history.Holds: {"a fencing token that the store checks"}, history.Violated: nil, history.Inconclusive: nil,
+	} {
+		found := remedies(Job{Scenario: chosen[0], Lock: locks.Reference}, violated, func(j Job) Result {
+			if j.Lock != locks.Fenced {
+				return Result{}
+			}
+			return Result{Results: []checker.Result{result(checker.MutualExclusion, history.Violated, ""),
+				result(checker.ProtectedData, history.Holds, ""), result(checker.Fencing, verdict, "")}}
+		})
+		require.Equal(t, want, found, "fencing: %s", verdict)
+	}
+}
+
+// What breaks another property is no remedy.
+func TestRemedies_AnotherPropertyBreaks_NoRemedy(t *testing.T) {
+	chosen, err := scenarios.Select([]string{"restart-without-persistence"})
+	require.NoError(t, err)
+	for verdict, want := range map[string][]string{
+		history.Holds: {"persistence (appendfsync always)"}, history.Violated: nil,
+	} {
+		found := remedies(Job{Scenario: chosen[0], Lock: locks.Reference}, []string{checker.MutualExclusion},
+			func(Job) Result {
+				return Result{Results: []checker.Result{result(checker.MutualExclusion, history.Holds, ""),
+					result(checker.DeadlockFreedom, verdict, "")}}
+			})
+		require.Equal(t, want, found, "deadlock freedom: %s", verdict)
 	}
 }
 
@@ -191,7 +227,7 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 }
 
 // A failure has the lock's own error text. A lease lost after its TTL is not a failure.
-func TestCheckPreflight(t *testing.T) {
+func TestPreflight_FailedCallsAndRenewals(t *testing.T) {
 	at := func(op history.Op, end history.Type, why string) history.Event {
 		return history.Event{Op: op, Type: end, Error: why}
 	}
@@ -200,8 +236,9 @@ func TestCheckPreflight(t *testing.T) {
 		Command: &history.Command{Key: "alive:k1", Effect: history.EffectSet}}
 	write := history.Event{Type: history.TypeReply, Process: "c1>store",
 		Command: &history.Command{Key: "value:k1", Effect: history.EffectSet}}
-	asked, got, gone := at(history.OpAcquire, history.TypeInvoke, ""), at(history.OpAcquire, history.TypeOK, ""),
+	asked, over, gone := at(history.OpAcquire, history.TypeInvoke, ""), at(history.OpAcquire, history.TypeOK, ""),
 		at(history.OpRelease, history.TypeOK, "")
+	got := history.Event{Op: history.OpAcquire, Type: history.TypeOK, Validity: 1}
 	brief := history.Event{Type: history.TypeReply, Process: "c1>n1",
 		Command: &history.Command{Key: "k1", Effect: history.EffectSet, Expiry: 1_000_000, Done: true}}
 	tooLate := history.Event{Type: history.TypeReply, Process: "c1>n1",
@@ -229,11 +266,12 @@ func TestCheckPreflight(t *testing.T) {
 		{"no release", []history.Event{got, at(history.OpRelease, history.TypeInfo, "boom")}, false,
 			"was not released, .*: boom"},
 		{"too late a release", []history.Event{got, gone, got, at(history.OpRelease, history.TypeFail, "lost")}, false, ""},
+		{"a validity of 0, in the wrong unit", []history.Event{asked, over}, false, "lease is over when it is granted"},
 		{"nothing at all", nil, false, "was not granted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			renews, err := checkPreflight(c.events)
-			require.Equal(t, c.renews, renews)
+			err := failedCall(c.events)
+			require.Equal(t, c.renews, err == nil && renewsAlone(c.events))
 			if c.err == "" {
 				require.NoError(t, err)
 				return
@@ -270,8 +308,6 @@ func TestExpiresEarly(t *testing.T) {
 		err := expiresEarly(c.events)
 		require.Equal(t, c.early, errors.Is(err, ErrExpiresEarly), "%s: %v", name, err)
 	}
-	require.ErrorContains(t, expiresEarly([]history.Event{asked, set("k1", second), granted(second * 3 / 2)}),
-		`"k1" expires 1s after it is set, and its lease is valid for 1.5s`)
 }
 
 func TestUnlikeOthers_NamesKeysWithoutTheCallersKey(t *testing.T) {
@@ -284,6 +320,13 @@ func TestUnlikeOthers_NamesKeysWithoutTheCallersKey(t *testing.T) {
 	require.Empty(t, unlikeOthers([]history.Event{asked, set("lock"), set("lock:k1")}))
 }
 
+// A worker may have forgotten to declare that it uses one server.
+func TestUsedServers_NamesThoseThatReplied_WithoutTheStore(t *testing.T) {
+	reply := func(link string) history.Event { return history.Event{Type: history.TypeReply, Process: link} }
+	require.Equal(t, []string{"n1", "n3"}, usedServers([]history.Event{{Op: history.OpAcquire, Process: "c1"},
+		reply("c1>n3"), reply("c1>store"), reply("c1>n1"), reply("c1>n3")}))
+}
+
 // On real servers no experiment names the cause: the facts are what is known of it.
 func TestCause_NotShown_HasTheFacts(t *testing.T) {
 	broken := result(checker.MutualExclusion, history.Violated, "")
@@ -293,4 +336,14 @@ func TestCause_NotShown_HasTheFacts(t *testing.T) {
 	cause, found := trial.Cause()
 	require.True(t, found)
 	require.Equal(t, Cause{"both held it; c2's key was deleted", checker.MutualExclusion, false}, cause)
+	keys := map[string]bool{}
+	for _, why := range []string{"no fault and no single step is needed for it", "it depends on the seed"} {
+		trial.Causes = nil
+		trial.Explain(experiments.Cause{Property: checker.MutualExclusion, NotFound: why})
+		cause, _ = trial.Cause()
+		require.False(t, cause.Shown)
+		require.Equal(t, "cause not shown; another violation of the property is drawn in a", cause.As("a"))
+		keys[cause.Key] = true
+	}
+	require.Len(t, keys, 2, "violations with other results are not folded into one")
 }

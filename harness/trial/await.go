@@ -30,16 +30,6 @@ func (r *run) recordLinkCounts(name string) {
 	}
 }
 
-// poll calls happened until it returns true, and returns late's error after the timeout.
-func (r *run) poll(ctx context.Context, within, interval time.Duration, happened func() (bool, error),
-	late func() error) error {
-	done, err := cluster.Poll(ctx, r.cluster, within, interval, happened)
-	if err == nil && !done {
-		return late()
-	}
-	return err
-}
-
 func (r *run) stepTimeout(s scenarios.Step) time.Duration {
 	if s.Within.IsZero() {
 		return 5 * r.plan.TTL
@@ -81,14 +71,15 @@ func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
 	for _, target := range s.Targets {
 		link, _ := history.LinkOf(target)
 		before := r.linkCounts[target+" "+command]
-		err := r.poll(ctx, within, pollInterval, func() (bool, error) {
+		done, err := cluster.Poll(ctx, r.cluster, within, pollInterval, func() (bool, error) {
 			received, answered := r.cluster.Link(link.From, link.To).Count(command)
 			return s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0], nil
-		}, func() error {
-			return preconditionErrorf("%s had not %s %s's %s within %v", link.To, s.Has, link.From, command, within)
 		})
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !done:
+			return preconditionErrorf("%s had not %s %s's %s within %v", link.To, s.Has, link.From, command, within)
 		}
 	}
 	return nil
@@ -106,7 +97,7 @@ func (r *run) awaitExpiry(ctx context.Context, name string) error {
 // awaitSync waits until a replica has every write of its master, and records the state of both.
 func (r *run) awaitSync(ctx context.Context, replica string, within time.Duration) error {
 	master := r.plan.Replicas[replica]
-	return r.poll(ctx, within, 10*pollInterval, func() (bool, error) {
+	done, err := cluster.Poll(ctx, r.cluster, within, 10*pollInterval, func() (bool, error) {
 		// The replica is read last, so its writes are all in the master's reply.
 		ahead, err := r.cluster.Node(master).Look(ctx)
 		if err != nil {
@@ -119,9 +110,11 @@ func (r *run) awaitSync(ctx context.Context, replica string, within time.Duratio
 		r.nemesis.RecordNode(master, ahead)
 		r.nemesis.RecordNode(replica, behind)
 		return true, nil
-	}, func() error {
-		return preconditionErrorf("%s had not every write of %s within %v", replica, master, within)
 	})
+	if err == nil && !done {
+		return preconditionErrorf("%s had not every write of %s within %v", replica, master, within)
+	}
+	return err
 }
 
 // awaitPromotion waits until Sentinel or the Redis Cluster has promoted a replica and all of them report it as the
@@ -129,7 +122,7 @@ func (r *run) awaitSync(ctx context.Context, replica string, within time.Duratio
 func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Duration) error {
 	// Sentinel closes all connections of a server that it promotes, so a read may fail.
 	var lookErr error
-	return r.poll(ctx, within, 10*pollInterval, func() (bool, error) {
+	done, err := cluster.Poll(ctx, r.cluster, within, 10*pollInterval, func() (bool, error) {
 		var seen history.Node
 		seen, lookErr = r.cluster.Node(replica).Look(ctx)
 		if lookErr != nil || seen.Replication == nil || seen.Replication.Role != history.RoleMaster {
@@ -140,13 +133,15 @@ func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Du
 			r.nemesis.RecordNode(replica, seen)
 		}
 		return known, err
-	}, func() error {
-		text := fmt.Sprintf("%s had not been made the master within %v", replica, within)
-		if lookErr != nil {
-			text += ": " + lookErr.Error()
-		}
-		return preconditionError(text)
 	})
+	if err != nil || done {
+		return err
+	}
+	text := fmt.Sprintf("%s had not been made the master within %v", replica, within)
+	if lookErr != nil {
+		text += ": " + lookErr.Error()
+	}
+	return preconditionError(text)
 }
 
 // knownAsMaster reports whether every Sentinel, or every member of the Redis Cluster, reports the replica as the

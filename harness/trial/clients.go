@@ -20,6 +20,7 @@ import (
 type clientGroup struct {
 	cluster client.Host
 	record  func(history.Event)
+	hung    bool // an operation did not return after its caller had given up
 
 	mu          sync.Mutex
 	members     map[string]*member
@@ -36,9 +37,9 @@ type member struct {
 	worker        client.Worker
 	killed        bool
 	clock         map[bool]history.Event // its last clock events, by Wall
+	granted       map[string]bool        // keys of its leases so far
 	lastEventTime int64                  // the latest time of its events
 	failed        error                  // the client itself failed, not the lock
-	hung          bool                   // an operation did not return after its caller had given up
 	beforeResume  func() error           // nil: nothing
 }
 
@@ -50,7 +51,7 @@ func newClientGroup(c client.Host, record func(history.Event)) *clientGroup {
 }
 
 func (c *clientGroup) start(ctx context.Context, setup client.Setup) error {
-	m := &member{clock: map[bool]history.Event{}}
+	m := &member{clock: map[bool]history.Event{}, granted: map[string]bool{}}
 	c.mu.Lock()
 	c.members[setup.Name] = m
 	c.mu.Unlock()
@@ -69,6 +70,9 @@ func (c *clientGroup) receive(m *member, msg client.Message) {
 		m.lastEventTime = max(m.lastEventTime, msg.Event.Time)
 		if msg.Event.Op == history.OpWrite {
 			c.writtenKeys[msg.Event.Key] = true
+		}
+		if msg.Event.Op == history.OpAcquire && msg.Event.Type == history.TypeOK {
+			m.granted[msg.Event.Key] = true
 		}
 		if msg.Event.Type == history.TypeClock {
 			m.clock[msg.Event.Clock.Wall] = *msg.Event
@@ -133,10 +137,12 @@ func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Messa
 	return done, nil
 }
 
-// cancel cancels a client's pending operation.
-func (c *clientGroup) cancel(name string) error {
-	_, err := c.send(name, client.Command{Do: client.DoCancel})
-	return err
+// wasGranted reports whether a client has had a lease on a key, or on any key if it is "".
+func (c *clientGroup) wasGranted(name, key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[name]
+	return m != nil && (m.granted[key] || key == "" && len(m.granted) > 0)
 }
 
 var errNoReply = errors.New("no reply")
@@ -164,22 +170,8 @@ func (c *clientGroup) awaitReply(ctx context.Context, name string, done <-chan c
 // giveUp kills a client whose operation has not returned although its caller has given up: the lock is to blame, and
 // the history shows the rest.
 func (c *clientGroup) giveUp(name string) error {
-	c.mu.Lock()
-	c.members[name].hung = true
-	c.mu.Unlock()
+	c.hung = true
 	return c.Kill(name)
-}
-
-// anyHung reports whether an operation of a client never returned.
-func (c *clientGroup) anyHung() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.members {
-		if m.hung {
-			return true
-		}
-	}
-	return false
 }
 
 // firstFailure returns an error of a client itself, not of its lock.
@@ -208,16 +200,14 @@ func (c *clientGroup) running(name string) (*member, error) {
 	return m, nil
 }
 
-func (c *clientGroup) act(name string, do func(client.Worker) error) error {
+// Pause suspends a client.
+func (c *clientGroup) Pause(name string) error {
 	m, err := c.running(name)
 	if err != nil {
 		return err
 	}
-	return do(m.worker)
+	return m.worker.Pause()
 }
-
-// Pause suspends a client.
-func (c *clientGroup) Pause(name string) error { return c.act(name, client.Worker.Pause) }
 
 // Resume continues a paused client.
 func (c *clientGroup) Resume(name string) error {

@@ -17,10 +17,10 @@ func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, er
 	return begun, err
 }
 
-// endFaults ends all faults at Changes.FaultsUntil and cancels ctx, so that a schedule starts no more. It sets its
+// endFaults ends all faults at Job.FaultsUntil and cancels ctx, so that a schedule starts no more. It sets its
 // timer before all others, so it is the first at its instant.
 func (r *run) endFaults(ctx context.Context, end context.CancelFunc) error {
-	until := r.plan.Job.Changes.FaultsUntil
+	until := r.plan.Job.FaultsUntil
 	if until <= 0 {
 		return nil
 	}

@@ -87,8 +87,8 @@ func (p *Plan) bounds() history.Bounds {
 
 // totalWait is the sum of the waits that an experiment injects into the lock's goroutines.
 func (p *Plan) totalWait() (all time.Duration) {
-	if p.Job.Changes.Waits != nil {
-		for _, w := range *p.Job.Changes.Waits {
+	if p.Job.Waits != nil {
+		for _, w := range *p.Job.Waits {
 			all += w.For
 		}
 	}

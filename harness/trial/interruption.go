@@ -52,7 +52,7 @@ func (r *run) interrupted(ctx context.Context, name string, s scenarios.Step,
 	observe(func() (hold bool) {
 		counting.Lock()
 		defer counting.Unlock()
-		if messages++; messages != r.plan.Job.Changes.Message {
+		if messages++; messages != r.plan.Job.Message {
 			return false
 		}
 		stopErr = r.clients.Pause(name)

@@ -215,7 +215,7 @@ func TestJournal_FileNamedWithFirstLines(t *testing.T) {
 	require.NoError(t, j.End())
 }
 
-func TestJournal_EventLimit(t *testing.T) {
+func TestJournal_TooManyEvents_EndTheTrial(t *testing.T) {
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
 	require.Equal(t, maxVirtualEvents, j.limit)
@@ -228,7 +228,7 @@ func TestJournal_EventLimit(t *testing.T) {
 	require.Less(t, len(j.recorded), 2001)
 }
 
-func TestJournal_EventLimitEndsTrial(t *testing.T) {
+func TestShortHistory_LongHistory_HasNone(t *testing.T) {
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
 	for range maxShortHistory {

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -25,8 +26,22 @@ type Job struct {
 	Mapped *scenarios.Scenario `json:"-"`
 	// Unfit says why the row has no form for the requested number of servers, "" if it has.
 	Unfit string
-	// Changes are those of an experiment.
-	Changes Changes
+
+	// The rest are an experiment's changes that a scenario cannot express.
+
+	// FaultsUntil is the time at which all faults end; none begins later. 0: never.
+	FaultsUntil time.Duration
+	// SkipIdleSteps skips steps that can do nothing, since an experiment has left out a fault: the end of a fault that is
+	// not in effect, and an operation on a lease that its client was never granted.
+	SkipIdleSteps bool
+	// ContextTimeouts and NoRetries configure the go-redis clients that a lock makes.
+	ContextTimeouts, NoRetries bool
+	// Belief replaces how long the clients of a Go test's lock rely on a lease.
+	Belief string
+	// Message is the message of an operation, counted from 1, at which a fault with EachMessage begins; 0: each in turn.
+	Message int
+	// Waits are injected into goroutines at points of a library's source; nil: the seed draws them.
+	Waits *[]interleave.Wait
 }
 
 // Name is the row's name in tables.
@@ -40,31 +55,16 @@ func RowName(scenario, variant string) string {
 	return scenario + ", " + variant
 }
 
-// Changes are an experiment's changes that a scenario cannot express.
-type Changes struct {
-	// FaultsUntil is the time at which all faults end; none begins later. 0: never.
-	FaultsUntil time.Duration `json:"faults_until,omitempty"`
-	// ContextTimeouts and NoRetries configure the go-redis clients that a lock makes.
-	ContextTimeouts bool `json:"context_timeouts,omitempty"`
-	NoRetries       bool `json:"no_retries,omitempty"`
-	// Belief replaces how long the clients of a Go test's lock rely on a lease.
-	Belief string `json:"belief,omitempty"`
-	// Message is the message of an operation, counted from 1, at which a fault with EachMessage begins; 0: each in turn.
-	Message int `json:"message,omitempty"`
-	// Waits are injected into goroutines at points of a library's source; nil: the seed draws them.
-	Waits *[]interleave.Wait `json:"waits,omitempty"`
-}
-
-// Plan is a scenario or variant with a run's settings applied. Its JSON is for another process, which calls Resolve.
+// Plan is a job with a run's settings applied.
 type Plan struct {
-	*scenarios.Scenario `json:"-"` // the job's
+	*scenarios.Scenario // the job's, with its variant and the settings
 
 	Job           Job
-	Cluster       cluster.Kind   `json:"-"`
+	Cluster       cluster.Kind
 	Choice        cluster.Choice // of its servers
-	Lock          locks.Kind     `json:"-"`
-	Without       []string       // all rules that are off
-	restartBudget time.Duration  // the TTL's share for restarts; 0: none
+	Lock          locks.Kind
+	Without       []string      // all rules that are off
+	restartBudget time.Duration // the TTL's share for restarts; 0: none
 }
 
 // NewPlan applies a run's settings to a copy of the job's scenario: the cluster, its servers, and the TTL, 0 for the
@@ -88,19 +88,15 @@ func NewPlan(job Job, on cluster.Kind, choice cluster.Choice, ttl time.Duration)
 	if s.Lock.Name == "" {
 		s.Lock.Name = locks.Reference
 	}
-	job.Scenario = s
-	p := &Plan{Job: job, Choice: choice, restartBudget: restarting}
-	p.Without = append(append([]string(nil), v.Without...), job.Without...)
-	return p, p.Resolve(on)
-}
-
-// Resolve finds the plan's lock in this process and sets its kind of cluster.
-func (p *Plan) Resolve(on cluster.Kind) (err error) {
-	p.Scenario, p.Cluster = p.Job.Scenario, on
-	if p.Lock, err = locks.Find(p.Scenario.Lock.Name); err != nil {
-		return err
+	lock, err := locks.Find(s.Lock.Name)
+	if err = cmp.Or(err, lock.Err); err != nil {
+		return nil, err
 	}
-	return p.Lock.Err
+	s.Script = slices.DeleteFunc(slices.Clone(s.Script), func(step scenarios.Step) bool {
+		return step.IfSupported && !lock.Extends
+	})
+	return &Plan{Scenario: s, Job: job, Cluster: on, Choice: choice, Lock: lock,
+		Without: slices.Concat(v.Without, job.Without), restartBudget: restarting}, nil
 }
 
 // stallLimit bounds the lateness of a process in a run that proves something. It is the lock's node timeout: a client
@@ -120,8 +116,7 @@ func (p *Plan) options() locks.Options {
 			o.MaxTTL = max(o.MaxTTL, o.TTL, c.TTL.In(p.TTL))
 		}
 	}
-	changes := p.Job.Changes
-	o.ContextTimeouts, o.NoRetries, o.Belief = changes.ContextTimeouts, changes.NoRetries, changes.Belief
+	o.ContextTimeouts, o.NoRetries, o.Belief = p.Job.ContextTimeouts, p.Job.NoRetries, p.Job.Belief
 	if o.NoRetries {
 		o.Resends = 0
 	}

@@ -69,6 +69,16 @@ func TestNewPlan_VariantOverrides(t *testing.T) {
 	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
 }
 
+func TestNewPlan_LeavesOutAnExtensionThatTheLockDoesNotSupport(t *testing.T) {
+	s := parsed(t, "script: [acquire: c1, {extend: c1, if-supported: true}, release: c1]")
+	for lock, steps := range map[string]int{"get-then-del": 2, "redlock": 3} {
+		p := planned(t, Job{Scenario: s, Lock: lock}, virtual.Kind, 0)
+		require.Len(t, p.Script, steps, lock)
+		require.Empty(t, p.Skip(), lock)
+		require.Len(t, s.Script, 3, "the scenario itself is not touched")
+	}
+}
+
 func TestSkip_Reasons(t *testing.T) {
 	const clocks = "nemesis: [{fault: clock, among: [%s], every: 1 ttl, for: 1 ttl, rate: 1.2}]\n" +
 		"workload: {clients: 1, for: 1s}"
@@ -168,7 +178,7 @@ func TestBounds_AllowForWaits(t *testing.T) {
 	s := parsed(t, "")
 	without := planned(t, Job{Scenario: s}, virtual.Kind, 0).bounds()
 	waits := []interleave.Wait{{For: 100 * time.Millisecond}, {For: 200 * time.Millisecond}}
-	with := planned(t, Job{Scenario: s, Changes: Changes{Waits: &waits}}, virtual.Kind, 0).bounds()
+	with := planned(t, Job{Scenario: s, Waits: &waits}, virtual.Kind, 0).bounds()
 	for _, name := range history.BoundNames {
 		want := *without.Find(name)
 		if want > 0 {

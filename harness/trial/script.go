@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,6 +119,10 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 	if fault, armed := r.armed[name]; armed {
 		return r.interrupted(ctx, name, fault, send)
 	}
+	if needsLease := do != client.DoAcquire && do != client.DoRead; needsLease && r.plan.Job.SkipIdleSteps &&
+		len(r.pending[name]) == 0 && !r.clients.wasGranted(name, s.Key) {
+		return nil
+	}
 	if _, err := send(); err != nil || s.Async {
 		return err
 	}
@@ -127,7 +132,8 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 // cancel cancels a client's operation. The history has the time of the cancellation even if the client ignores it.
 func (r *run) cancel(name string) error {
 	r.record(history.Event{Time: r.cluster.Now(), Process: name, Type: history.TypeCancel})
-	return r.clients.cancel(name)
+	_, err := r.clients.send(name, client.Command{Do: client.DoCancel})
+	return err
 }
 
 // outcomes are words for an operation's required and actual outcome.
@@ -141,7 +147,10 @@ var outcomes = map[history.Type]struct{ had, did string }{
 func (r *run) await(ctx context.Context, name, must string) error {
 	waiting := r.pending[name]
 	r.pending[name] = nil
-	if len(waiting) == 0 {
+	switch {
+	case len(waiting) == 0 && r.plan.Job.SkipIdleSteps:
+		return nil
+	case len(waiting) == 0:
 		return fmt.Errorf("%s has nothing under way to wait for", name)
 	}
 	for i, p := range waiting {
@@ -186,10 +195,20 @@ func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 
 // applyStep applies a step's fault and schedules its end.
 func (r *run) applyStep(ctx context.Context, s scenarios.Step) error {
-	if d := s.Fault(); r.faultsOver.Load() && d.Breaks() {
-		return nil
-	}
 	f := faultOf(s, r.duration)
+	switch breaks := s.Fault().Breaks(); {
+	case breaks && r.faultsOver.Load():
+		return nil
+	case !breaks && r.plan.Job.SkipIdleSteps:
+		return r.each(s.Targets, func(target string) error {
+			f.Targets = []string{target}
+			_, err := r.apply(ctx, f)
+			if _, idle := errors.AsType[nemesis.NotInEffect](err); idle {
+				return nil
+			}
+			return err
+		})
+	}
 	begun, err := r.apply(ctx, f)
 	if err != nil {
 		return err

@@ -242,3 +242,42 @@ func TestCommand_ReplyWithoutReading_Fails(t *testing.T) {
 	_, err = c.Feed(context.Background(), "c1")
 	require.EqualError(t, err, "client c1 has not told what was late")
 }
+
+// An experiment leaves a fault out, or ends all faults early. A step that ends it must not fail the trial, and must
+// still end the faults that stay. Nor must a step fail it that needs a lease, if its client was granted none.
+func TestSkipIdleSteps_ScriptGoesOn(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps string
+		job   Job
+		ended []string
+	}{
+		"the fault is left out": {"{resume: n1}, {heal: c1-n1}, {let-go: c1-n1}, {start: n1}, {acquire: c1}", Job{},
+			nil},
+		"one of two is left out": {"{pause: n2, for: 1 ttl}, {resume: [n1, n2]}, {acquire: c1}", Job{},
+			[]string{"pause n2"}},
+		"a delay that stays": {"{delay: c1-n1, by: 1ms}, {heal: c1-n1}, {acquire: c1}", Job{}, []string{"delay c1-n1"}},
+		"all faults have ended": {"{pause: n1}, {wait: 0.2 ttl}, {resume: n1}, {acquire: c1}",
+			Job{FaultsUntil: 100 * time.Millisecond}, []string{"pause n1"}},
+		"the client was not granted the lock": {"{pause: [n1, n2]}, {acquire: c1, within: 0.1 ttl}, {write: c1}, " +
+			"{extend: c1, async: true}, {await: c1}, {resume: [n1, n2]}, {release: c1}, {acquire: c1}", Job{},
+			[]string{"pause n1", "pause n2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, err := NewJournal(JournalOptions{Virtual: true})
+			require.NoError(t, err)
+			test.job.SkipIdleSteps = true
+			test.job.Scenario = parsed(t, "nodes: 2\n"+script(1, test.steps))
+			runVirtual(t, planned(t, test.job, virtual.Kind, 0), j)
+			var ended []string
+			granted := false
+			for _, e := range j.orderedEvents() {
+				if e.Fault != nil && e.Fault.Phase == history.PhaseEnd {
+					ended = append(ended, e.Fault.Kind+" "+e.Fault.Targets[0])
+				}
+				granted = granted || e.Op == history.OpAcquire && e.Type == history.TypeOK
+			}
+			require.Equal(t, test.ended, ended)
+			require.True(t, granted, "the script goes on")
+		})
+	}
+}

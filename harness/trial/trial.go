@@ -19,7 +19,7 @@ type Observed struct {
 	Server string            // the servers' name and version
 	Lock   *locks.Abilities  // those that a lease showed; nil if none did
 	Waits  []interleave.Wait // injected at points of a library's source
-	// PastLastMessage: the interrupted operation has fewer messages than Changes.Message. The trial shows nothing.
+	// PastLastMessage: the interrupted operation has fewer messages than Job.Message. The trial shows nothing.
 	PastLastMessage bool
 }
 
@@ -43,11 +43,11 @@ func Run(
 		j.Record(p.Header(observed.Server, number, seed))
 		host, ok := c.(client.Host)
 		if !ok {
-			return fmt.Errorf("the %s cluster has no clients", c.Kind())
+			return fmt.Errorf("the %s cluster cannot start clients: its type does not implement client.Host", c.Kind())
 		}
 		r := newRun(p, host, seed, record)
 		if interleave.BuiltIn() {
-			interleave.Begin(seed, p.TTL/longestWait, p.Job.Changes.Waits)
+			interleave.Begin(seed, p.TTL/longestWait, p.Job.Waits)
 		}
 		r.inspectNodes(ctx)
 		err = runSteps(ctx,
@@ -57,7 +57,7 @@ func Run(
 		)
 		err = errors.Join(r.notePrecondition(err), r.finish(ctx)) // ends faults and clients, and reads the nodes
 		observed.Lock, observed.Waits = r.clients.lock, interleave.End()
-		observed.PastLastMessage, hung = r.pastLastMessage, r.clients.anyHung()
+		observed.PastLastMessage, hung = r.pastLastMessage, r.clients.hung
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
 		}

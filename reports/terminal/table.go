@@ -61,7 +61,9 @@ func total(widths []int, gap int) (columns int) {
 func line(cells []string, widths []int, gap int) (lines []string) {
 	for i, cell := range cells {
 		at := total(widths[:i], gap) + gap
-		for n, part := range strings.Split(ansi.Wrap(cell, widths[i], ""), "\n") {
+		// Wrap lets a word with a hyphen in the last column be too long.
+		text := ansi.Hardwrap(ansi.Wrap(cell, widths[i], ""), widths[i], true)
+		for n, part := range strings.Split(text, "\n") {
 			if n == len(lines) {
 				lines = append(lines, "")
 			}
