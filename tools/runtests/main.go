@@ -88,14 +88,13 @@ func add(calls []call, p listed) []call {
 	return append(calls, call{module: p.module, packages: []string{p.name}})
 }
 
-// groupCalls returns the calls for packages that wait for an engine, for others that wait, the longest first, and for
-// busy packages. If the flags select tests, no package is split.
-func groupCalls(packages []listed, flags []string) (engine, serial, parallel []call) {
+// groupCalls returns the calls for packages that wait for an engine, for others that wait, the longest first, for busy
+// packages, and for the busy tests of those that wait. If the flags select tests, no package is split.
+func groupCalls(packages []listed, flags []string) (engine, serial, parallel, busy []call) {
 	chosen := slices.ContainsFunc(flags, func(f string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		return name == "run" || name == "skip"
 	})
-	var busy []call
 	for _, p := range packages {
 		c, tests := call{module: p.module, packages: []string{p.name}}, busyTests[p.name]
 		split := tests != "" && !chosen
@@ -114,7 +113,7 @@ func groupCalls(packages []listed, flags []string) (engine, serial, parallel []c
 			serial = append(serial, c)
 		}
 	}
-	return engine, serial, append(parallel, busy...)
+	return engine, serial, parallel, busy
 }
 
 // list returns the packages of modules that patterns match.
@@ -134,8 +133,9 @@ func list(modules, patterns []string) (packages []listed, err error) {
 }
 
 // runAll runs the tests of one part of the modules' packages. Packages that wait in real time run two at a time, one of
-// them with an engine while such remain. Busy packages run in parallel with them, at a low priority. With -short no
-// package waits, and all run in parallel. The error is that of go test.
+// them with an engine while such remain. Busy packages run in parallel with them, at a low priority, and whoever is
+// done runs busy tests of the packages that wait. With -short no package waits, and all run in parallel. The error is
+// that of go test.
 func runAll(r *report, flags []string, share string, modules, patterns []string) error {
 	all, err := list(modules, patterns)
 	if err != nil {
@@ -161,11 +161,12 @@ func runAll(r *report, flags []string, share string, modules, patterns []string)
 	}
 	var running sync.WaitGroup
 	var ended [3]error
-	engine, serial, parallel := groupCalls(packages, flags)
-	waiting := queue(serial)
-	running.Go(func() { ended[0] = errors.Join(run(nil, 1, queue(engine)), run(nil, 1, waiting)) })
-	running.Go(func() { ended[1] = run(nil, 1, waiting) })
-	running.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), queue(parallel)) })
+	engine, serial, parallel, others := groupCalls(packages, flags)
+	waiting, busy := queue(serial), queue(others)
+	runBusy := func(calls <-chan call) error { return run(lowPriority(), runtime.GOMAXPROCS(0), calls) }
+	running.Go(func() { ended[0] = errors.Join(run(nil, 1, queue(engine)), run(nil, 1, waiting), runBusy(busy)) })
+	running.Go(func() { ended[1] = errors.Join(run(nil, 1, waiting), runBusy(busy)) })
+	running.Go(func() { ended[2] = errors.Join(runBusy(queue(parallel)), runBusy(busy)) })
 	running.Wait()
 	return errors.Join(ended[:]...)
 }

@@ -186,15 +186,17 @@ func TestGroupCalls_SplitsBusyTests(t *testing.T) {
 	busy := busyTests[suite.name]
 	waiting := call{".", []string{"-skip", busy}, []string{suite.name}, ""}
 	running := call{".", []string{"-run", busy}, []string{suite.name}, ", the busy ones"}
-	engine, serial, parallel := groupCalls(packages, []string{"-short"})
+	engine, serial, parallel, others := groupCalls(packages, []string{"-short"})
 	require.Equal(t, []call{whole(docker)}, engine)
 	require.Equal(t, []call{waiting, whole(bench), whole(nemesis)}, serial)
-	require.Equal(t, []call{whole(checker, reports), running}, parallel)
+	require.Equal(t, []call{whole(checker, reports)}, parallel)
+	require.Equal(t, []call{running}, others)
 	for _, flag := range []string{"-run=X", "--run", "-skip"} {
-		engine, serial, parallel = groupCalls(packages, []string{flag})
+		engine, serial, parallel, others = groupCalls(packages, []string{flag})
 		require.Equal(t, []call{whole(docker)}, engine)
 		require.Equal(t, []call{whole(bench), whole(suite), whole(nemesis)}, serial)
 		require.Equal(t, []call{whole(checker, reports)}, parallel)
+		require.Empty(t, others)
 	}
 }
 
