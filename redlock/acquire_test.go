@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,30 +229,5 @@ func TestAcquire_OwnTokenAtTheKey_CountsAsYes(t *testing.T) {
 		})
 		l := u.Must(t)
 		require.Equal(t, l.Token(), c.Owners()[0])
-	})
-}
-
-func TestAcquire_ManyCallers_OneHolderAtATime(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		var holders, grants atomic.Int32
-		var all sync.WaitGroup
-		for seed := range uint64(4) {
-			u := c.User(seed)
-			all.Go(func() {
-				for range 5 {
-					l, err := u.Acquire(t.Context(), rig.Key, rig.TTL)
-					require.NoError(t, err)
-					grants.Add(1)
-					require.EqualValues(t, 1, holders.Add(1), "two holders at once")
-					time.Sleep(20 * time.Millisecond)
-					holders.Add(-1)
-					require.NoError(t, l.Release(t.Context()))
-				}
-			})
-		}
-		all.Wait()
-		require.EqualValues(t, 20, grants.Load())
-		synctest.Wait()
-		require.Equal(t, make([]string, 5), c.Owners())
 	})
 }
