@@ -24,77 +24,116 @@ func scenario(verbs ...string) *scenarios.Scenario {
 	return s
 }
 
-// violatedIf is a trial that violates the property if a condition on the verbs of the script is met.
-func violatedIf(is func(verbs []string, v Variation, seed uint64) bool) Trial {
-	return func(_ context.Context, v Variation, seed uint64) Judged {
-		var verbs []string
-		for _, step := range v.Scenario.Script {
-			verbs = append(verbs, string(step.Verb))
+// trial is a variation from a seed, with the verbs of its script.
+type trial struct {
+	Variation
+	verbs []string
+	seed  uint64
+}
+
+func (t trial) has(want ...string) bool {
+	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(t.verbs, w) })
+}
+
+// finder tries a script of these faults from five seeds, with a verdict on each trial.
+func finder(verdict func(trial) string, script ...string) Finder {
+	return Finder{Scenario: scenario(script...), Property: "p", Seed: 1, Seeds: 5,
+		Trial: func(_ context.Context, v Variation, seed uint64) Judged {
+			t := trial{Variation: v, seed: seed}
+			for _, step := range v.Scenario.Script {
+				t.verbs = append(t.verbs, string(step.Verb))
+			}
+			return Judged{Verdict: verdict(t), At: int64(time.Second), AsExpected: true}
+		}}
+}
+
+// violatedOr is the verdict on a trial that violates the property if a condition is met, and another verdict else.
+func violatedOr(other string, is func(trial) bool) func(trial) string {
+	return func(t trial) string {
+		if is(t) {
+			return history.Violated
 		}
-		if is(verbs, v, seed) {
-			return Judged{Verdict: history.Violated, At: int64(time.Second)}
-		}
-		return Judged{Verdict: history.Holds}
+		return other
 	}
 }
 
-func has(verbs []string, want ...string) bool {
-	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(verbs, w) })
-}
+func violatedIf(is func(trial) bool) func(trial) string { return violatedOr(history.Holds, is) }
 
 func TestFind(t *testing.T) {
+	const (
+		notNeeded = "cause not shown: no fault and no single step is needed for it (violated in 5 of 5 seeds)"
+		disagree  = "cause not shown: the experiments do not agree, or some show nothing (violated in 5 of 5 seeds)"
+	)
+	rules := []string{"ElapsedCheck", "RetryJitter"}
 	tests := []struct {
-		name     string
-		script   []string
-		without  []string
-		violated func(verbs []string, v Variation, seed uint64) bool
-		want     string
+		name    string
+		script  string
+		without []string
+		verdict func(trial) string
+		want    string
 	}{
-		{"one fault of several is the cause", []string{"acquire", "pause", "kill", "clock"}, nil,
-			func(verbs []string, _ Variation, _ uint64) bool { return has(verbs, "pause") },
+		{"one fault of several is the cause", "acquire pause kill clock", nil,
+			violatedIf(func(t trial) bool { return t.has("pause") }),
 			"cause: the pause of c1 (without it: holds, 5 of 5 seeds; the rest of the schedule can be left out)"},
-		{"two faults are needed together", []string{"pause", "kill", "clock"}, nil,
-			func(verbs []string, _ Variation, _ uint64) bool { return has(verbs, "pause", "clock") },
+		{"two faults are needed together", "pause kill clock", nil,
+			violatedIf(func(t trial) bool { return t.has("pause", "clock") }),
 			"cause: the pause of c1 and the clock change of c1 (without any of them: holds, 5 of 5 " +
 				"seeds; the rest of the schedule can be left out)"},
-		{"one fault, and either of two others", []string{"pause", "kill", "clock"}, nil,
-			func(verbs []string, _ Variation, _ uint64) bool {
-				return has(verbs, "pause") && (has(verbs, "kill") || has(verbs, "clock"))
-			},
+		{"one fault, and either of two others", "pause kill clock", nil,
+			violatedIf(func(t trial) bool { return t.has("pause") && (t.has("kill") || t.has("clock")) }),
 			"cause: the pause of c1, with the kill of c1 or another fault (without the pause of c1: holds, 5 of 5 seeds; " +
 				"without the kill of c1: still violated, 5 of 5 seeds; the rest of the schedule can be left out)"},
-		{"either of two faults", []string{"pause", "kill"}, nil,
-			func(verbs []string, _ Variation, _ uint64) bool { return has(verbs, "pause") || has(verbs, "kill") },
+		{"either of two faults", "pause kill", nil,
+			violatedIf(func(t trial) bool { return t.has("pause") || t.has("kill") }),
 			"cause not shown: no single fault is needed for it: other faults can replace the pause of c1 " +
 				"(violated in 5 of 5 seeds)"},
-		{"two of three faults", []string{"pause", "kill", "clock"}, nil,
-			func(verbs []string, _ Variation, _ uint64) bool { return len(verbs) >= 2 },
+		{"two of three faults", "pause kill clock", nil,
+			violatedIf(func(t trial) bool { return len(t.verbs) >= 2 }),
 			"cause not shown: no single fault is needed for it: other faults can replace the pause of c1 and the kill of c1 " +
 				"(violated in 5 of 5 seeds)"},
-		{"a rule that is off, and a fault", []string{"pause"}, []string{"ElapsedCheck", "RetryJitter"},
-			func(verbs []string, v Variation, _ uint64) bool {
-				return has(verbs, "pause") && slices.Contains(v.Without, "ElapsedCheck")
-			},
+		{"a rule that is off, and a fault", "pause", rules,
+			violatedIf(func(t trial) bool { return t.has("pause") && slices.Contains(t.Without, "ElapsedCheck") }),
 			"cause: the pause of c1, with the rule ElapsedCheck, which is off " +
 				"(without the pause of c1: holds, 5 of 5 seeds; with ElapsedCheck on: holds, 5 of 5 seeds)"},
-		{"either of two rules averts it", nil, []string{"ElapsedCheck", "RetryJitter"},
-			func(_ []string, v Variation, _ uint64) bool { return len(v.Without) == 2 },
+		{"either of two rules averts it", "", rules,
+			violatedIf(func(t trial) bool { return len(t.Without) == 2 }),
 			"cause: the rules ElapsedCheck and RetryJitter, which are off " +
 				"(with ElapsedCheck on: holds, 5 of 5 seeds; with RetryJitter on: holds, 5 of 5 seeds)"},
-		{"only both rules together avert it", nil, []string{"ElapsedCheck", "RetryJitter"},
-			func(_ []string, v Variation, _ uint64) bool { return len(v.Without) > 0 },
-			"cause not shown: no fault and no single step is needed for it (violated in 5 of 5 seeds)"},
-		{"a step of a client, where no fault is needed", []string{"acquire", "release"}, nil,
-			func(verbs []string, _ Variation, _ uint64) bool { return has(verbs, "release") },
+		{"only both rules together avert it", "", rules,
+			violatedIf(func(t trial) bool { return len(t.Without) > 0 }), notNeeded},
+		{"a step of a client, where no fault is needed", "acquire release", nil,
+			violatedIf(func(t trial) bool { return t.has("release") }),
 			"cause: the release of c1 (without it: holds, 5 of 5 seeds)"},
-		{"nothing is needed", []string{"acquire", "pause"}, nil,
-			func([]string, Variation, uint64) bool { return true },
-			"cause not shown: no fault and no single step is needed for it (violated in 5 of 5 seeds)"},
+		{"nothing is needed", "acquire pause", nil, violatedIf(func(trial) bool { return true }), notNeeded},
+		{"the rest is needed in some seeds", "pause kill", nil,
+			violatedIf(func(t trial) bool { return t.has("pause") && (t.has("kill") || t.seed == 1) }),
+			"cause: the pause of c1 (without it: holds, 5 of 5 seeds)"},
+		{"the rest is needed in most seeds", "pause kill clock", nil,
+			violatedIf(func(t trial) bool { return t.has("pause") && (t.has("kill") || t.seed == 3) }),
+			"cause: the pause of c1 (without the pause of c1: holds, 5 of 5 seeds; " +
+				"without the kill of c1: holds, 4 of 5 seeds)"},
+
+		// A trial that fails, stops early or cannot be judged is no evidence, whichever change it has.
+		{"changed trials fail, but for one", "pause kill", nil, violatedOr("", func(t trial) bool {
+			return (len(t.verbs) == 2 || t.seed == 1) && t.FaultsUntil == 0
+		}), notNeeded},
+		{"all changed trials fail", "pause kill", nil, violatedOr("", func(t trial) bool {
+			return len(t.verbs) == 2 && t.FaultsUntil == 0
+		}), disagree},
+		// Without the only write of a client nothing is tested: that the write is needed explains nothing.
+		{"nothing is tested without a step", "acquire write", nil,
+			violatedOr(history.Inconclusive, func(t trial) bool { return len(t.verbs) == 2 }), notNeeded},
+		{"nothing is tested without a step, but for one seed", "acquire write", nil, func(t trial) string {
+			if t.seed == 1 && len(t.verbs) < 2 {
+				return history.Holds
+			}
+			return violatedOr(history.Inconclusive, func(t trial) bool { return len(t.verbs) == 2 })(t)
+		}, disagree},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Finder{Scenario: scenario(tt.script...), Without: tt.without, Property: "p", Seed: 1, Seeds: 5,
-				Trial: violatedIf(tt.violated)}
+			f := finder(tt.verdict, strings.Fields(tt.script)...)
+			f.Without = tt.without
 			require.Equal(t, tt.want, sentence(t, f))
 		})
 	}
@@ -107,151 +146,67 @@ func sentence(t *testing.T, f Finder) string {
 	return found.Sentence()
 }
 
+func TestFind_ChangedTrialFails_ResultIsNotKnown(t *testing.T) {
+	f := finder(violatedOr("", func(t trial) bool { return len(t.verbs) == 2 && t.FaultsUntil == 0 }), "pause", "kill")
+	require.Equal(t, "without the pause of c1: not known, 5 of 5 seeds", f.Find(t.Context()).Experiments[0].String())
+}
+
 // What is not violated in every seed anyway shows nothing when it goes away with a change.
 func TestFind_ViolatedInSomeSeedsOnly_NoCause(t *testing.T) {
 	for violated := uint64(1); violated < 5; violated++ {
-		f := Finder{Scenario: scenario("pause"), Property: "p", Seed: 1, Seeds: 5,
-			Trial: violatedIf(func(verbs []string, _ Variation, seed uint64) bool {
-				return has(verbs, "pause") && seed <= violated
-			})}
+		f := finder(violatedIf(func(t trial) bool { return t.has("pause") && t.seed <= violated }), "pause")
 		require.Equal(t, fmt.Sprintf("cause not shown: it depends on the seed (violated in %d of 5 seeds)", violated),
 			sentence(t, f))
 	}
 }
 
-// A trial that fails, stops early or cannot be judged is no evidence, whichever change it has.
-func TestFind_ChangedTrialIsNotJudged_NoCause(t *testing.T) {
-	f := Finder{Scenario: scenario("pause", "kill"), Property: "p", Seed: 1, Seeds: 5,
-		Trial: func(_ context.Context, v Variation, seed uint64) Judged {
-			if len(v.Scenario.Script) < 2 && seed > 1 || v.FaultsUntil > 0 {
-				return Judged{}
-			}
-			return Judged{Verdict: history.Violated, At: int64(time.Second)}
-		}}
-	require.Equal(t, "cause not shown: no fault and no single step is needed for it (violated in 5 of 5 seeds)",
-		sentence(t, f))
-	f.Trial = func(_ context.Context, v Variation, _ uint64) Judged {
-		if len(v.Scenario.Script) < 2 || v.FaultsUntil > 0 {
-			return Judged{}
-		}
-		return Judged{Verdict: history.Violated, At: int64(time.Second)}
-	}
-	found := f.Find(t.Context())
-	require.Equal(t, "cause not shown: the experiments do not agree, or some show nothing (violated in 5 of 5 seeds)",
-		found.Sentence())
-	require.Equal(t, "without the pause of c1: not known, 5 of 5 seeds", found.Experiments[0].String())
-}
-
 // One seed of five shows neither a cause nor that a setting helps.
 func TestFind_TooFewSeeds_NoCause(t *testing.T) {
-	f := Finder{Scenario: scenario("pause"), Property: "p", Seed: 1, Seeds: 5, MaxTrials: 1, Options: true,
-		Trial: func(_ context.Context, v Variation, _ uint64) Judged {
-			if len(v.Scenario.Script) == 0 || v.NoRetries {
-				return Judged{Verdict: history.Holds, AsExpected: true}
-			}
-			return Judged{Verdict: history.Violated, At: int64(time.Second)}
-		}}
+	f := finder(violatedIf(func(t trial) bool { return len(t.verbs) > 0 && !t.NoRetries }), "pause")
+	f.MaxTrials, f.Options = 1, true
 	require.Equal(t, "cause not shown: the experiments took too long (violated in 1 of 1 seed)", sentence(t, f))
-}
-
-// Without the only write of a client nothing is tested: that the write is needed explains nothing.
-func TestFind_NothingTestedWithoutTheStep_NoCause(t *testing.T) {
-	f := Finder{Scenario: scenario("acquire", "write"), Property: "p", Seed: 1, Seeds: 5,
-		Trial: func(_ context.Context, v Variation, _ uint64) Judged {
-			if len(v.Scenario.Script) < 2 {
-				return Judged{Verdict: history.Inconclusive}
-			}
-			return Judged{Verdict: history.Violated, At: int64(time.Second)}
-		}}
-	require.Equal(t, "cause not shown: no fault and no single step is needed for it (violated in 5 of 5 seeds)",
-		sentence(t, f))
-	f.Trial = func(_ context.Context, v Variation, seed uint64) Judged {
-		switch {
-		case len(v.Scenario.Script) == 2:
-			return Judged{Verdict: history.Violated, At: int64(time.Second)}
-		case seed == 1:
-			return Judged{Verdict: history.Holds}
-		}
-		return Judged{Verdict: history.Inconclusive}
-	}
-	require.Equal(t, "cause not shown: the experiments do not agree, or some show nothing (violated in 5 of 5 seeds)",
-		sentence(t, f))
 }
 
 func TestFind_Interrupted_NoCause(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	f := Finder{Scenario: scenario("pause", "kill"), Property: "p", Seed: 1, Seeds: 5,
-		Trial: func(ctx context.Context, _ Variation, _ uint64) Judged {
-			if ctx.Err() != nil {
-				return Judged{Verdict: history.Inconclusive}
-			}
-			interrupt()
-			return Judged{Verdict: history.Violated, At: int64(time.Second)}
-		}}
+	f := finder(func(trial) string {
+		if ctx.Err() != nil {
+			return history.Inconclusive
+		}
+		interrupt()
+		return history.Violated
+	}, "pause", "kill")
 	found := f.Find(ctx)
 	require.Equal(t, "cause not shown: the experiments were interrupted", found.Sentence())
 }
 
-func TestFind_NecessaryFaultsAloneHoldInSomeSeeds_RestIsNotCalledNeedless(t *testing.T) {
-	f := Finder{Scenario: scenario("pause", "kill"), Property: "p", Seed: 1, Seeds: 5,
-		Trial: violatedIf(func(verbs []string, _ Variation, seed uint64) bool {
-			return has(verbs, "pause") && (has(verbs, "kill") || seed == 1)
-		})}
-	require.Equal(t, "cause: the pause of c1 (without it: holds, 5 of 5 seeds)", sentence(t, f))
-	f.Scenario = scenario("pause", "kill", "clock")
-	f.Trial = violatedIf(func(verbs []string, _ Variation, seed uint64) bool {
-		return has(verbs, "pause") && (has(verbs, "kill") || seed == 3)
-	})
-	require.Equal(t, "cause: the pause of c1 (without the pause of c1: holds, 5 of 5 seeds; "+
-		"without the kill of c1: holds, 4 of 5 seeds)", sentence(t, f))
-}
-
 func TestFind_PointOfNoReturn(t *testing.T) {
-	const ms = time.Millisecond
-	between := func(from, to time.Duration, v Variation) bool { return v.FaultsUntil > from && v.FaultsUntil <= to }
+	type ms = [2]time.Duration // after and until
 	tests := []struct {
-		name    string
-		verdict func(Variation) string
-		want    any
+		name          string
+		helps, failed []ms // to end the faults then
+		want          any
 	}{
-		{"the last time at which it helps to end the faults", func(v Variation) string {
-			if between(0, 640*ms, v) {
-				return history.Holds
-			}
-			return history.Violated
-		}, 640 * ms},
-		{"it helps again later: there is none", func(v Variation) string {
-			if between(0, 300*ms, v) || between(600*ms, 700*ms, v) {
-				return history.Holds
-			}
-			return history.Violated
-		}, nil},
-		{"some of the trials fail: it is not known", func(v Variation) string {
-			switch {
-			case between(0, 300*ms, v):
-				return history.Holds
-			case between(300*ms, 800*ms, v):
-				return ""
-			}
-			return history.Violated
-		}, nil},
-		{"it never helps: there is none", func(Variation) string { return history.Violated }, nil},
-		{"it always helps: there is none", func(v Variation) string {
-			if v.FaultsUntil > 0 {
-				return history.Holds
-			}
-			return history.Violated
-		}, nil},
+		{"the last time at which it helps to end the faults", []ms{{0, 640}}, nil, 640 * time.Millisecond},
+		{"it helps again later: there is none", []ms{{0, 300}, {600, 700}}, nil, nil},
+		{"some of the trials fail: it is not known", []ms{{0, 300}}, []ms{{300, 800}}, nil},
+		{"it never helps: there is none", nil, nil, nil},
+		{"it always helps: there is none", []ms{{0, 1_000_000}}, nil, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Finder{Scenario: scenario("pause", "kill"), Property: "p", Seed: 1, Seeds: 5,
-				Trial: func(_ context.Context, v Variation, _ uint64) Judged {
-					if len(v.Scenario.Script) == 0 {
-						return Judged{Verdict: history.Holds}
-					}
-					return Judged{Verdict: tt.verdict(v), At: int64(time.Second)}
-				}}
+			f := finder(func(t trial) string {
+				in := func(span ms) bool {
+					return t.FaultsUntil > span[0]*time.Millisecond && t.FaultsUntil <= span[1]*time.Millisecond
+				}
+				switch {
+				case len(t.verbs) == 0 || slices.ContainsFunc(tt.helps, in):
+					return history.Holds
+				case slices.ContainsFunc(tt.failed, in):
+					return ""
+				}
+				return history.Violated
+			}, "pause", "kill")
 			found := f.Find(t.Context())
 			if tt.want == nil {
 				require.Nil(t, found.PointOfNoReturn)
@@ -295,17 +250,14 @@ func TestID_CausesOfOtherRulesDiffer(t *testing.T) {
 }
 
 func TestKindsOf_FewestKindsThatAreEnough(t *testing.T) {
-	of := func(violated func(verbs []string) bool) []string {
-		f := Finder{Scenario: scenario("pause", "kill", "clock", "acquire"), Property: "p", Seed: 1,
-			Trial: violatedIf(func(verbs []string, _ Variation, _ uint64) bool { return violated(verbs) })}
+	of := func(violated func(trial) bool) []string {
+		f := finder(violatedIf(violated), "pause", "kill", "clock", "acquire")
 		return f.KindsOf(t.Context())
 	}
-	require.Equal(t, []string{"pause"}, of(func(v []string) bool { return has(v, "pause") }))
-	require.Equal(t, []string{"kill"}, of(func(v []string) bool { return has(v, "pause") || has(v, "kill") }),
+	require.Equal(t, []string{"pause"}, of(func(t trial) bool { return t.has("pause") }))
+	require.Equal(t, []string{"kill"}, of(func(t trial) bool { return t.has("pause") || t.has("kill") }),
 		"the first in the alphabet")
-	require.Equal(t, []string{"clock", "pause"}, of(func(v []string) bool { return has(v, "pause") && has(v, "clock") }))
-	require.Equal(t, []string{"clock", "kill", "pause"}, of(func(v []string) bool {
-		return has(v, "pause") && has(v, "clock") && has(v, "kill")
-	}))
-	require.Empty(t, of(func([]string) bool { return true }))
+	require.Equal(t, []string{"clock", "pause"}, of(func(t trial) bool { return t.has("pause", "clock") }))
+	require.Equal(t, []string{"clock", "kill", "pause"}, of(func(t trial) bool { return t.has("pause", "clock", "kill") }))
+	require.Empty(t, of(func(trial) bool { return true }))
 }
