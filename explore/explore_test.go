@@ -106,6 +106,13 @@ func TestDraw_IncludesFaultsThatUsersReport(t *testing.T) {
 	}
 }
 
+func run(t *testing.T, s Search) Tally {
+	t.Helper()
+	tally, err := s.Run(t.Context())
+	require.NoError(t, err)
+	return tally
+}
+
 // With all assumptions broken, no trial fails.
 func TestDraw_IsRunnable(t *testing.T) {
 	p := pool(t)
@@ -113,8 +120,7 @@ func TestDraw_IsRunnable(t *testing.T) {
 		func(s *Space) { breakAllAssumptions(s); s.Without = []string{"DistinctNodes"} }),
 		Seed: 7, Schedules: 256},
 		Try: p.Try, Parallel: p.Size()}
-	tally, err := search.Run(t.Context())
-	require.NoError(t, err)
+	tally := run(t, search)
 	require.Empty(t, tally.Failed)
 	require.Equal(t, 256, tally.Schedules)
 }
@@ -124,8 +130,7 @@ func TestSearch_ReferenceIsNeverViolated(t *testing.T) {
 	needs.Long(t, "it runs thousands of drawn schedules")
 	p := pool(t)
 	search := Search{Question: Question{Space: space(t, nil), Seed: 11, Schedules: 2000}, Try: p.Try, Parallel: p.Size()}
-	tally, err := search.Run(t.Context())
-	require.NoError(t, err)
+	tally := run(t, search)
 	require.Empty(t, tally.Failed)
 	require.Empty(t, tally.Finds)
 	for _, property := range []string{checker.MutualExclusion, checker.DeadlockFreedom, checker.FaultTolerance} {
@@ -133,16 +138,19 @@ func TestSearch_ReferenceIsNeverViolated(t *testing.T) {
 	}
 }
 
+// withoutCompareAndDelete is a search for one violation of mutual exclusion.
+func withoutCompareAndDelete(t *testing.T, p *suite.Pool) Search {
+	return Search{Question: Question{Space: space(t, func(s *Space) {
+		s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
+	}), Enough: 1}, Shrink: time.Minute, Try: p.Try, Parallel: p.Size()}
+}
+
 // A missing rule is found and shrunk to a few steps, and the scenario file reproduces the violation.
 func TestFind_ScenarioShowsViolation(t *testing.T) {
 	p := pool(t)
-	search := Search{
-		Question: Question{Space: space(t, func(s *Space) {
-			s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
-		}), Seed: 1, Schedules: 1280, Enough: 1}, Shrink: time.Minute, Try: p.Try, Parallel: p.Size(),
-	}
-	tally, err := search.Run(t.Context())
-	require.NoError(t, err)
+	search := withoutCompareAndDelete(t, p)
+	search.Seed, search.Schedules = 1, 1280
+	tally := run(t, search)
 	require.Len(t, tally.Finds, 1)
 	f := tally.Finds[0]
 	require.Equal(t, FindID{Property: "mutual-exclusion", Faults: unknownFaults}, f.FindID, "without experiments")
@@ -194,8 +202,7 @@ func TestSearch_TrialFails_SearchContinues(t *testing.T) {
 		}
 		return suite.Result{}
 	}
-	tally, err := s.Run(t.Context())
-	require.NoError(t, err)
+	tally := run(t, s)
 	require.Equal(t, 10, tally.Schedules)
 	require.Len(t, tally.Failed, 1)
 	require.Equal(t, "panic: no", tally.Failed[0].Why)
@@ -211,8 +218,7 @@ func TestSearch_NothingTested_SummaryHasReason(t *testing.T) {
 		unknown.Undecide(checker.Unknown, "c1 sent n1 ZADD")
 		return suite.Result{Results: []checker.Result{vacuous, unknown}}
 	}
-	tally, err := s.Run(t.Context())
-	require.NoError(t, err)
+	tally := run(t, s)
 	require.Contains(t, s.Summary(tally), "nothing was put to the test, the first time since unknown: c1 sent n1 ZADD\n")
 }
 
@@ -268,13 +274,9 @@ func TestExhaust_CoversSmallScope(t *testing.T) {
 
 // The first find is among the shortest schedules, so it needs no shrinking.
 func TestExhaust_FindsShortest(t *testing.T) {
-	p := pool(t)
-	search := Search{Question: Question{Space: space(t, func(s *Space) {
-		s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
-	}), Enough: 1}, Shrink: time.Minute, Try: p.Try, Parallel: p.Size()}
+	search := withoutCompareAndDelete(t, pool(t))
 	require.NoError(t, search.Exhaust())
-	tally, err := search.Run(t.Context())
-	require.NoError(t, err)
+	tally := run(t, search)
 	require.Len(t, tally.Finds, 1)
 	require.LessOrEqual(t, len(tally.Finds[0].Drawn.Steps), 4)
 }

@@ -36,7 +36,7 @@ func TestSituations_ReferencePasses(t *testing.T) {
 				if own, needed := requiredSeed[filepath.Base(file)]; needed && seed != own {
 					continue
 				}
-				require.Equal(t, history.Holds, r.Results[indexOf(t, r, property)].Verdict, file)
+				require.Equal(t, history.Holds, checker.Verdict{Results: r.Results}.Of(property).Verdict, file)
 			}
 		}
 	}
@@ -44,16 +44,6 @@ func TestSituations_ReferencePasses(t *testing.T) {
 
 // requiredSeed is the only seed with which a file's faults affect anything.
 var requiredSeed = map[string]uint64{"late-set-of-a-paused-node.yaml": 637044}
-
-func indexOf(t *testing.T, r suite.Result, property string) int {
-	for i, result := range r.Results {
-		if result.Property == property {
-			return i
-		}
-	}
-	t.Fatalf("%s was not judged", property)
-	return 0
-}
 
 func TestFindName_IsScenarioName(t *testing.T) {
 	for lock, name := range map[string]string{
@@ -105,6 +95,19 @@ func TestSituations_LivenessFaults(t *testing.T) {
 	}
 }
 
+// shrunk shrinks a find whose schedules all show a violation, of the kinds that experiments show.
+func shrunk(ctx context.Context, t *testing.T, kinds func(job suite.Job) []string, drawn ...scenarios.Verb) []Step {
+	s := Search{Question: Question{Space: space(t, nil)}, Shrink: time.Minute}
+	s.Try = func(context.Context, suite.Job, uint64) suite.Result { return mutualExclusion(history.Violated) }
+	s.Kinds = func(_ context.Context, job suite.Job, _ uint64, _ string) ([]string, error) { return kinds(job), nil }
+	f := Find{FindID: FindID{checker.MutualExclusion, "pause"}, Drawn: &Schedule{TTL: time.Second, Nodes: 3, Clients: 1}}
+	for _, verb := range drawn {
+		f.Drawn.Steps = append(f.Drawn.Steps, Step{Step: scenarios.Step{Verb: verb, Targets: []string{"c1"}}})
+	}
+	s.ShrinkFind(ctx, &f)
+	return f.Shrunk.Steps
+}
+
 // Shrinking keeps the defect: a smaller schedule that shows another one does not replace the find.
 func TestShrinkFind_SmallerScheduleNeedsTheSameFaults(t *testing.T) {
 	count := func(job suite.Job, verb scenarios.Verb) (n int) {
@@ -115,42 +118,21 @@ func TestShrinkFind_SmallerScheduleNeedsTheSameFaults(t *testing.T) {
 		}
 		return n
 	}
-	s := Search{Question: Question{Space: space(t, nil)}, Shrink: time.Minute}
-	s.Try = func(context.Context, suite.Job, uint64) suite.Result {
-		return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated,
-			Violations: []checker.Violation{{What: "both held it"}}}}}
-	}
-	s.Kinds = func(_ context.Context, job suite.Job, _ uint64, _ string) ([]string, error) {
+	left := shrunk(t.Context(), t, func(job suite.Job) []string {
 		if count(job, "pause") > 0 && count(job, scenarios.VerbAcquire) == 1 {
-			return []string{"pause"}, nil
+			return []string{"pause"}
 		}
-		return nil, nil // with more acquires, another defect shows without a fault
-	}
-	step := func(verb scenarios.Verb) Step {
-		return Step{Step: scenarios.Step{Verb: verb, Targets: []string{"c1"}}}
-	}
-	drawn := &Schedule{TTL: time.Second, Nodes: 3, Clients: 1,
-		Steps: []Step{step(scenarios.VerbAcquire), step(scenarios.VerbRelease), step("pause")}}
-	f := Find{FindID: FindID{checker.MutualExclusion, "pause"}, Drawn: drawn}
-	s.ShrinkFind(t.Context(), &f)
-	require.Len(t, f.Shrunk.Steps, 2)
-	require.Equal(t, scenarios.Verb("pause"), f.Shrunk.Steps[1].Verb)
+		return nil // with more acquires, another defect shows without a fault
+	}, scenarios.VerbAcquire, scenarios.VerbRelease, "pause")
+	require.Len(t, left, 2)
+	require.Equal(t, scenarios.Verb("pause"), left[1].Verb)
 }
 
 // Interrupted experiments show nothing, so that no schedule is taken for a smaller one with the same defect.
 func TestShrinkFind_InterruptedWhileItIdentifies_KeepsTheSchedule(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	s := Search{Question: Question{Space: space(t, nil)}, Shrink: time.Minute}
-	s.Try = func(context.Context, suite.Job, uint64) suite.Result {
-		return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated}}}
-	}
-	s.Kinds = func(context.Context, suite.Job, uint64, string) ([]string, error) {
+	require.Len(t, shrunk(ctx, t, func(suite.Job) []string {
 		interrupt()
-		return []string{"pause"}, nil
-	}
-	pause := Step{Step: scenarios.Step{Verb: "pause", Targets: []string{"c1"}}}
-	f := Find{FindID: FindID{checker.MutualExclusion, "pause"},
-		Drawn: &Schedule{TTL: time.Second, Nodes: 3, Clients: 1, Steps: []Step{pause, pause, pause}}}
-	s.ShrinkFind(ctx, &f)
-	require.Len(t, f.Shrunk.Steps, 3)
+		return []string{"pause"}
+	}, "pause", "pause", "pause"), 3)
 }

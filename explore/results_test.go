@@ -25,9 +25,20 @@ func encode(t testing.TB, r Results) string {
 	return text.String()
 }
 
-func write(t testing.TB, dir string, r Results) {
+// readText reads a folder's results from their text.
+func readText(t testing.TB, text string) (Results, error) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(encode(t, r)), 0o644))
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o644))
+	return Read(dir)
+}
+
+// readBack are results, written and read.
+func readBack(t testing.TB, r Results) Results {
+	t.Helper()
+	back, err := readText(t, encode(t, r))
+	require.NoError(t, err)
+	return back
 }
 
 func resultsWithFind(t testing.TB) Results {
@@ -39,13 +50,10 @@ func resultsWithFind(t testing.TB) Results {
 }
 
 func TestResults_RoundTrip(t *testing.T) {
-	dir := t.TempDir()
-	_, err := Read(dir)
+	_, err := Read(t.TempDir())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	r := resultsWithFind(t)
-	write(t, dir, r)
-	back, err := Read(dir)
-	require.NoError(t, err)
+	back := readBack(t, r)
 	require.Equal(t, encode(t, r), encode(t, back))
 	require.True(t, r.Same(back))
 	for _, change := range []func(*Results){
@@ -70,9 +78,7 @@ func FuzzResults(f *testing.F) {
 		f.Add(strings.Replace(text, change, `"other": 0, `+change, 1))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(text), 0o644))
-		r, err := Read(dir)
+		r, err := readText(t, text)
 		if err != nil {
 			return
 		}
@@ -93,18 +99,9 @@ func TestResults_RejectsInvalidFile(t *testing.T) {
 		{text, ""}, {text, "null"}, {text, "[]"},
 	} {
 		require.Contains(t, text, change[0])
-		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile),
-			[]byte(strings.Replace(text, change[0], change[1], 1)), 0o644))
-		_, err := Read(dir)
+		_, err := readText(t, strings.Replace(text, change[0], change[1], 1))
 		require.ErrorContains(t, err, "explore.json does not have a search's results: ", change[1])
 	}
-}
-
-// withoutMajority is a search with finds, and three and a half batches.
-func withoutMajority(t *testing.T, p *suite.Pool) Search {
-	return Search{Question: Question{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3,
-		Schedules: 3*batch + 50}, Try: p.Try, Parallel: p.Size()}
 }
 
 func withoutTimes(t Tally) Tally {
@@ -115,14 +112,18 @@ func withoutTimes(t Tally) Tally {
 	return t
 }
 
+// mutualExclusion is a trial with one verdict, on mutual exclusion.
+func mutualExclusion(verdict string) suite.Result {
+	return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict}}}
+}
+
 // An interrupt may come while experiments identify a find: that is found, and the schedule is run again.
 func TestSearch_InterruptedWhileItIdentifiesAFind_ResumesWithThatSchedule(t *testing.T) {
 	try := func(_ context.Context, _ suite.Job, seed uint64) suite.Result {
-		verdict := history.Holds
 		if seed%3 == 0 {
-			verdict = history.Violated
+			return mutualExclusion(history.Violated)
 		}
-		return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict}}}
+		return mutualExclusion(history.Holds)
 	}
 	kinds := func(context.Context, suite.Job, uint64, string) ([]string, error) { return []string{"cut"}, nil }
 	search := Search{Question: Question{Space: space(t, nil), Seed: 1, Schedules: 20}, Parallel: 1, Try: try, Kinds: kinds}
@@ -138,10 +139,7 @@ func TestSearch_InterruptedWhileItIdentifiesAFind_ResumesWithThatSchedule(t *tes
 	require.NoError(t, err)
 	require.Equal(t, 2, tally.Next)
 	require.Equal(t, checker.MutualExclusion, tally.Finds[0].FindID.String())
-	dir := t.TempDir()
-	write(t, dir, Results{Version: "v1", Question: search.Question, Tally: tally})
-	back, err := Read(dir)
-	require.NoError(t, err)
+	back := readBack(t, Results{Version: "v1", Question: search.Question, Tally: tally})
 	search.Kinds = kinds
 	tally, err = search.Resume(t.Context(), back.Tally)
 	require.NoError(t, err)
@@ -152,7 +150,8 @@ func TestSearch_InterruptedWhileItIdentifiesAFind_ResumesWithThatSchedule(t *tes
 func TestSearch_ResumesAfterInterrupt(t *testing.T) {
 	needs.Long(t, "it runs a search twice, whole and interrupted")
 	p := pool(t)
-	search := withoutMajority(t, p)
+	search := Search{Question: Question{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3,
+		Schedules: 3*batch + 50}, Try: p.Try, Parallel: p.Size()} // with finds, and three and a half batches
 	whole, err := search.Run(t.Context())
 	require.NoError(t, err)
 
@@ -174,10 +173,7 @@ func TestSearch_ResumesAfterInterrupt(t *testing.T) {
 			interrupts++
 		}
 		interrupt()
-		dir := t.TempDir()
-		write(t, dir, Results{Version: "v1", Question: search.Question, Tally: tally})
-		back, err := Read(dir)
-		require.NoError(t, err)
+		back := readBack(t, Results{Version: "v1", Question: search.Question, Tally: tally})
 		require.True(t, back.Same(Results{Version: "v1", Question: search.Question}))
 		tally = back.Tally
 	}
