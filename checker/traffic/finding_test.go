@@ -25,11 +25,11 @@ func TestFindingsAreInOrder(t *testing.T) {
 }
 
 func TestFinding_NamesTheOperationBefore(t *testing.T) {
-	tape := newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b")
-	assert.Contains(t, tape.report().Findings[0].What, "before it: a SET of a succeeded (c1>n1, at 0.001 s)")
-	tape = newTape().freed(1, "c1>n1", "a").took(2, "c2>n1", "b").freed(3, "c3>n1", "b")
-	assert.Contains(t, tape.report().Findings[0].What, "before it: a direct reading showed no key (n1, at 0.000 s)")
-	assert.Contains(t, newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b").report().Findings[0].What,
+	requireFinding(t, newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b"), Cluster,
+		"before it: a SET of a succeeded (c1>n1, at 0.001 s)")
+	tape := newTape().freed(1, "c1>n1", "a").took(2, "c2>n1", "b").freed(3, "c3>n1", "b")
+	requireFinding(t, tape, Cluster, "before it: a direct reading showed no key (n1, at 0.000 s)")
+	requireFinding(t, newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b"), Lock,
 		"a script of the lock does not check the key's owner first")
 }
 
@@ -95,21 +95,17 @@ func TestQuorumCheck(t *testing.T) {
 		{"extended by too few", extending().extended(5, "c1>n1", "a", true).
 			said(6, "c1", history.TypeOK, history.OpExtend, "a", ""), `extended "k" with the consent of 1 of 3`},
 		{"the last extension is not this one", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
-			said(6, "c1", history.TypeOK, history.OpExtend, "a", "").said(7, "c1", history.TypeInvoke, history.OpExtend, "a",
-			"").
+			said(6, "c1", history.TypeOK, history.OpExtend, "a", "").
+			said(7, "c1", history.TypeInvoke, history.OpExtend, "a", "").
 			said(8, "c1", history.TypeOK, history.OpExtend, "a", ""), "the consent of 0 of 3"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			report := test.tape.report()
 			if test.what == "" {
-				assert.Empty(t, report.Findings)
+				requireFinding(t, test.tape, "", "")
 				return
 			}
-			require.Len(t, report.Findings, 1)
-			assert.Equal(t, Lock, report.Findings[0].About)
-			assert.Equal(t, "c1", report.Findings[0].Process)
-			assert.Contains(t, report.Findings[0].What, test.what)
+			assert.Equal(t, "c1", requireFinding(t, test.tape, Lock, test.what).Findings[0].Process)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
 )
@@ -113,15 +112,11 @@ func TestStore(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			report := test.tape.report()
 			if test.by == "" {
-				assert.Empty(t, report.Findings)
+				requireFinding(t, test.tape, "", "")
 				return
 			}
-			require.Len(t, report.Findings, 1)
-			assert.Equal(t, Cluster, report.Findings[0].About)
-			assert.Equal(t, "store", report.Findings[0].Process)
-			assert.Contains(t, report.Findings[0].What, test.by)
+			assert.Equal(t, "store", requireFinding(t, test.tape, Cluster, test.by).Findings[0].Process)
 		})
 	}
 }
@@ -136,32 +131,25 @@ func TestClientWrites_MatchTheStoresReplies(t *testing.T) {
 		return newTape().access(1, "c1", writes("v1"))(1, "error: READONLY", false)
 	}
 	tests := []struct {
-		name string
-		tape *tape
-		what string
+		name  string
+		tape  *tape
+		about About // "": no finding
+		what  string
 	}{
-		{"acknowledged", said(newTape().wrote(1, "v1"), 2, history.TypeOK, "v1"), ""},
+		{"acknowledged", said(newTape().wrote(1, "v1"), 2, history.TypeOK, "v1"), "", ""},
 		{"acknowledged, and the store refused it", said(refused(), 2, history.TypeOK, "v1"),
-			"no link shows that the store accepted it"},
-		{"acknowledged, and it is another's", said(newTape().wrote(1, "v2"), 2, history.TypeOK, "v1"), "its write v1"},
-		{"failed", said(refused(), 2, history.TypeFail, "v1"), ""},
+			Cluster, "no link shows that the store accepted it"},
+		{"acknowledged, and it is another's", said(newTape().wrote(1, "v2"), 2, history.TypeOK, "v1"),
+			Cluster, "its write v1"},
+		{"failed", said(refused(), 2, history.TypeFail, "v1"), "", ""},
 		{"failed, and the store accepted it", said(newTape().wrote(1, "v1"), 2, history.TypeFail, "v1"),
-			"the store had accepted it"},
-		{"unknown, and the store accepted it", said(newTape().wrote(1, "v1"), 2, history.TypeInfo, "v1"), ""},
-		{"invoked", said(newTape().found(1, ""), 2, history.TypeInvoke, "v1"), ""},
-		{"a history without the store's links", said(newTape(), 2, history.TypeOK, "v1"), ""},
+			Cluster, "the store had accepted it"},
+		{"unknown, and the store accepted it", said(newTape().wrote(1, "v1"), 2, history.TypeInfo, "v1"), "", ""},
+		{"invoked", said(newTape().found(1, ""), 2, history.TypeInvoke, "v1"), "", ""},
+		{"a history without the store's links", said(newTape(), 2, history.TypeOK, "v1"), "", ""},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			report := test.tape.report()
-			if test.what == "" {
-				assert.Empty(t, report.Findings)
-				return
-			}
-			require.Len(t, report.Findings, 1)
-			assert.Equal(t, Cluster, report.Findings[0].About)
-			assert.Contains(t, report.Findings[0].What, test.what)
-		})
+		t.Run(test.name, func(t *testing.T) { requireFinding(t, test.tape, test.about, test.what) })
 	}
 }
 

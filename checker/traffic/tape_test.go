@@ -68,6 +68,11 @@ func (t *tape) sent(at int64, link string, c history.Command) func(at int64, rep
 	}
 }
 
+// ran is a command that a node carried out at once.
+func (t *tape) ran(at int64, link string, c history.Command, reply string) *tape {
+	return t.sent(at, link, c)(at, reply, true)
+}
+
 func set(token string) history.Command {
 	return history.Command{Name: "SET", Token: token, Expiry: 1000 * ms, Effect: history.EffectSet}
 }
@@ -82,7 +87,7 @@ func prolong(token string) history.Command {
 
 // took, freed and the like are commands that a node answered at once.
 func (t *tape) took(at int64, link, token string) *tape {
-	return t.sent(at, link, set(token))(at, "OK", true)
+	return t.ran(at, link, set(token), "OK")
 }
 
 func (t *tape) met(at int64, link, token, other string) *tape {
@@ -90,7 +95,7 @@ func (t *tape) met(at int64, link, token, other string) *tape {
 }
 
 func (t *tape) freed(at int64, link, token string) *tape {
-	return t.sent(at, link, del(token))(at, "1", true)
+	return t.ran(at, link, del(token), "1")
 }
 
 func (t *tape) kept(at int64, link, token string) *tape {
@@ -142,12 +147,6 @@ func (t *tape) report() *Report {
 		r.Add(i, &t.events[i])
 	}
 	return r.Report()
-}
-
-func newTapeWith(f func(*tape)) *tape {
-	t := newTape()
-	f(t)
-	return t
 }
 
 // slotMoves is the end of a slot's move, with its keys or without.
