@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +66,16 @@ func TestLeases(t *testing.T) {
 				Wall: true})
 			s.clock(100, "c1", -900, 1, true)
 		}, []want{{"c1", 10, 1810, EndedDeadline}}},
+		{"at one moment, a release precedes a loss", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			s.release("c1", id, 50, 60, history.TypeOK)
+			s.add(50, history.Event{Process: "c1", Type: history.TypeLost, Lease: id, Key: "k1"})
+		}, []want{{"c1", 10, 50, EndedRelease}}},
+		{"at one moment, a release precedes an extension, and the deadline a release", func(s *story) {
+			id := s.grant("c1", 100, 110, 100)
+			s.extend("c1", id, 205, 210, 100)
+			s.release("c1", id, 210, 220, history.TypeOK)
+		}, []want{{"c1", 110, 210, EndedDeadline}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -84,50 +93,41 @@ func TestLeases(t *testing.T) {
 
 func TestRead_RejectsContradictoryHistory(t *testing.T) {
 	header := newStory().end(0)[0]
-	acquires := history.Event{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpAcquire, Key: "k1"}
-	granted := history.Event{Time: 3, Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpAcquire, Key: "k1"}
-	releases := history.Event{Time: 2, Type: history.TypeInvoke, Process: "c1", ID: 2, Op: history.OpRelease, Lease: 1,
-		Key: "k1"}
-	tests := []struct {
+	after := func(events ...history.Event) []history.Event { return append([]history.Event{header}, events...) }
+	c1 := func(t int64, typ history.Type, op history.Op, lease int) history.Event {
+		return history.Event{Time: t, Type: typ, Process: "c1", ID: 1, Op: op, Key: "k1", Lease: lease}
+	}
+	const invoke, ok = history.TypeInvoke, history.TypeOK
+	acquires, granted := c1(0, invoke, history.OpAcquire, 0), c1(3, ok, history.OpAcquire, 0)
+	releases, stray := c1(2, invoke, history.OpRelease, 1), granted
+	releases.ID, stray.Process = 2, "c2"
+	for _, test := range []struct {
 		name   string
 		events []history.Event
 		says   string
 	}{
 		{"empty", nil, "no header"},
 		{"without a header", []history.Event{{Type: history.TypeEnd}}, "no header"},
-		{"two headers", []history.Event{header, header}, "second header"},
-		{"unsorted", []history.Event{header, {Time: 5, Type: history.TypeNote}, {Time: 4, Type: history.TypeNote}},
+		{"two headers", after(header), "second header"},
+		{"unsorted", after(history.Event{Time: 5, Type: history.TypeNote}, history.Event{Time: 4, Type: history.TypeNote}),
 			"event 2 is at 4 ns, before event 1 at 5 ns: sort the history"},
-		{"ok without invoke", []history.Event{header,
-			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpAcquire},
-			{Type: history.TypeOK, Process: "c2", ID: 1, Op: history.OpAcquire}},
-			"c2's operation 1 (acquire), which has no invoke"},
-		{"two invokes", []history.Event{header,
-			{Type: history.TypeInvoke, Process: "c1", ID: 1},
-			{Type: history.TypeInvoke, Process: "c1", ID: 1}}, "second time"},
-		{"other operation", []history.Event{header,
-			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRead},
-			{Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpWrite}}, "ends as write"},
-		{"release of nothing", []history.Event{header,
-			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease, Lease: 7}}, "lease 7"},
-		{"loss of nothing", []history.Event{header, {Type: history.TypeLost, Process: "c1", Lease: 7}}, "lease 7"},
-		{"release of nothing named", []history.Event{header,
-			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease}}, "names no lease"},
-		{"write under no lease", []history.Event{header,
-			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpWrite, Lease: 7}}, "lease 7"},
-		{"release before the grant", []history.Event{header, acquires, releases, granted}, "granted only later, at 0.000 s"},
-		{"loss before the grant", []history.Event{header, acquires,
-			{Time: 2, Type: history.TypeLost, Process: "c1", Lease: 1}, granted}, "had been granted before"},
-		{"release of another key", []history.Event{header, acquires, granted, onAnotherKey(releases)}, `is on "k1"`},
-		{"grant of another key", []history.Event{header, acquires, onAnotherKey(granted)}, `ends on the key "k2"`},
-		{"grant of another lease", []history.Event{header, acquires,
-			{Time: 3, Type: history.TypeOK, Process: "c1", ID: 1, Op: history.OpAcquire, Lease: 5}}, "and lease 5"},
-		{"clock without rate", []history.Event{header, {Type: history.TypeClock, Process: "c1", Clock: &history.Clock{}}},
+		{"ok without invoke", after(acquires, stray), "c2's operation 1 (acquire), which has no invoke"},
+		{"two invokes", after(acquires, acquires), "second time"},
+		{"other operation", after(c1(0, invoke, history.OpRead, 0), c1(0, ok, history.OpWrite, 0)), "ends as write"},
+		{"release of nothing", after(c1(0, invoke, history.OpRelease, 7)), "lease 7"},
+		{"loss of nothing", after(c1(0, history.TypeLost, "", 7)), "lease 7"},
+		{"release of nothing named", after(c1(0, invoke, history.OpRelease, 0)), "names no lease"},
+		{"write under no lease", after(c1(0, invoke, history.OpWrite, 7)), "lease 7"},
+		{"release before the grant", after(acquires, releases, granted), "granted only later, at 0.000 s"},
+		{"loss before the grant", after(acquires, c1(2, history.TypeLost, "", 1), granted), "had been granted before"},
+		{"release of another key", after(acquires, granted, onAnotherKey(releases)), `is on "k1"`},
+		{"grant of another key", after(acquires, onAnotherKey(granted)), `ends on the key "k2"`},
+		{"grant of another lease", after(acquires, c1(3, ok, history.OpAcquire, 5)), "and lease 5"},
+		{"clock without rate", after(history.Event{Type: history.TypeClock, Process: "c1", Clock: &history.Clock{}}),
 			"rate above 0"},
-		{"fault without fault", []history.Event{header, {Type: history.TypeFault}}, "needs its fault"},
-		{"a version written twice", append([]history.Event{header}, twice()...), "no new version"},
-	}
-	for _, test := range tests {
+		{"fault without fault", after(history.Event{Type: history.TypeFault}), "needs its fault"},
+		{"a version written twice", after(twice()...), "no new version"},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := check(test.events)
 			require.ErrorContains(t, err, test.says)
@@ -146,22 +146,6 @@ func twice() []history.Event {
 	s.write("c1", 0, 1, 2, history.TypeOK, "", "v", 0)
 	s.write("c2", 0, 3, 4, history.TypeOK, "v", "v", 0)
 	return s.events
-}
-
-// At one moment, a release precedes a loss or an extension, and the deadline precedes a release.
-func TestLeases_SimultaneousEnds(t *testing.T) {
-	s := newStory()
-	id := s.grant("c1", 0, 10, 900)
-	s.release("c1", id, 50, 60, history.TypeOK)
-	s.add(50, history.Event{Process: "c1", Type: history.TypeLost, Lease: id, Key: "k1"})
-	id = s.grant("c1", 100, 110, 100)
-	s.extend("c1", id, 205, 210, 100)
-	s.release("c1", id, 210, 220, history.TypeOK)
-	var ends []string
-	for _, l := range s.history(t, 0).Leases() {
-		ends = append(ends, fmt.Sprint(l.Until/ms, l.Ended))
-	}
-	require.Equal(t, []string{"50" + EndedRelease, "210" + EndedDeadline}, ends)
 }
 
 // All operations show how long a reply travels at most, not only grants: a run's only grant is usable although its
