@@ -44,20 +44,16 @@ func TestFaultImpact(t *testing.T) {
 			s.instant(600, "clock", "n4")
 		}, map[int64]bool{510: true, 511: false}},
 		"a node's clock jumps; what begins after that is timed right": {func(s *story, at int64) {
-			s.instant(at, "clock", "n4")
-			s.clock(at, "n4", at+5000, 1, true)
+			s.setClocks(at, at+5000, 1, "n4")
 			released(s, "n4")
 		}, map[int64]bool{2: false, 300: true}},
 		"a node's clock runs wrong, until it is put right": {func(s *story, until int64) {
-			s.instant(2, "clock", "n4")
-			s.clock(2, "n4", 2, 0.5, true)
-			s.instant(until, "clock", "n4")
-			s.clock(until, "n4", 2+(until-2)/2, 1, true)
+			s.setClocks(2, 2, 0.5, "n4")
+			s.setClocks(until, 2+(until-2)/2, 1, "n4")
 			released(s, "n4")
 		}, map[int64]bool{4: false, 300: true}},
 		"a node's clock is set to the time that it has": {func(s *story, at int64) {
-			s.instant(at, "clock", "n4")
-			s.clock(at, "n4", at, 1, true)
+			s.setClocks(at, at, 1, "n4")
 			released(s, "n4")
 		}, map[int64]bool{300: false}},
 		"a node's clock jumps, and nothing tells how far": {func(s *story, at int64) {

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -10,86 +9,67 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-func TestFencing(t *testing.T) {
-	type grant struct {
-		client      string
-		asked, done int64
-		fence       int64
-	}
-	tests := []struct {
-		name    string
-		grants  []grant
-		verdict string
-		what    string
-	}{
-		{"growing", []grant{{"c1", 0, 10, 1}, {"c2", 20, 30, 2}, {"c1", 40, 50, 7}}, history.Holds, ""},
-		{"shrinking", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 1}}, history.Violated,
-			`c2 began to acquire "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
-		{"equal", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2, which c1 had got"},
-		{"under way at once, any order", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
-		{"lower than one of long ago", []grant{{"c1", 0, 10, 5}, {"c2", 5, 30, 4}, {"c3", 40, 50, 3}}, history.Violated,
-			"lower than the 5"},
-		{"missing", []grant{{"c1", 0, 10, 0}}, history.Violated, "without a fencing token"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := newStory()
-			s.header.Fencing = true
-			for _, g := range test.grants {
-				s.op(g.asked, g.done, history.TypeOK,
-					history.Event{Process: g.client, Op: history.OpAcquire, Key: "k1", Fence: g.fence, Validity: ms})
-			}
-			r := s.requireVerdict(t, Fencing, test.verdict, "")
-			if test.what != "" {
-				require.Len(t, r.Violations, 1)
-				require.Contains(t, r.Violations[0].What, test.what)
-			}
-		})
-	}
-	s := newStory()
-	s.grant("c1", 0, 10, 900)
-	s.requireVerdict(t, Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
+// fenced grants k1 with a fencing token.
+func (s *story) fenced(client string, asked, done, fence int64) {
+	s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: client,
+		Fence: fence, Validity: 2000 * ms})
 }
 
-// c1 requests first, but its commands arrive late.
-func TestFencing_GrantFollowsTheFirstSetOfItsKey(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		set     int64 // when n1 receives c1's SET
-		token   string
-		other   string // the key of an unknown command, which n1 received earlier
-		verdict string
-	}{
-		{"after c2's lease", 50, "t1", "", history.Violated},
-		{"before c2 was granted it", 29, "t1", "", history.Holds},
-		{"of an attempt before it", 50, "t0", "", history.Holds},
-		{"unless another may have taken it", 50, "t1", "k1", ""},
-		{"and that is of another key", 50, "t1", "k2", history.Violated},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newStory()
-			s.header.Fencing = true
-			grant := func(client, token string, asked, done, fence int64) {
-				s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: token,
-					Fence: fence, Validity: 900 * ms})
+func TestFencing(t *testing.T) {
+	late := func(set int64, token string, others ...history.Command) func(*story) {
+		return func(s *story) { // c1 requests first, but its commands arrive late
+			for _, c := range others {
+				s.command(10, "c1>n1", c)(11, "1", true)
 			}
-			if c.other != "" {
-				s.command(10, "c1>n1", history.Command{Name: "COPY", Key: c.other, Others: []string{"elsewhere"}})(11, "1", true)
-			}
-			s.sets(c.set, "c1", c.token, 900, "n1")
-			grant("c1", "t1", 0, 60, 1)
-			grant("c2", "t2", 20, 30, 2)
-			if c.verdict == "" {
-				require.Equal(t, history.Inconclusive, s.judged(t, Fencing).Verdict)
-				return
-			}
-			r := s.requireVerdict(t, Fencing, c.verdict, "")
-			if c.verdict == history.Violated {
-				require.Contains(t, r.Violations[0].What, `c1 began to acquire "k1" at 0.050 s and got token 1, lower than the 2 `+
-					`that c2 had got`)
-			}
-		})
+			s.sets(set, "c1", token, 900, "n1")
+			s.fenced("c1", 0, 60, 1)
+			s.fenced("c2", 20, 30, 2)
+		}
 	}
+	unknown := func(key string) history.Command {
+		return history.Command{Name: "COPY", Key: key, Others: []string{"elsewhere"}}
+	}
+	const lateIs = `c1 began to acquire "k1" at 0.050 s and got token 1, lower than the 2 that c2 had got`
+	requireVerdicts(t, Fencing, []storyCase{
+		{"none", func(s *story) {
+			s.header.Fencing = false
+			s.grant("c1", 0, 10, 900)
+		}, history.Inconclusive, "vacuous: the lock issues no fencing tokens"},
+		{"growing", func(s *story) {
+			s.fenced("c1", 0, 10, 1)
+			s.fenced("c2", 20, 30, 2)
+			s.fenced("c1", 40, 50, 7)
+		}, history.Holds, ""},
+		{"shrinking", func(s *story) {
+			s.fenced("c1", 0, 10, 2)
+			s.fenced("c2", 20, 30, 1)
+		}, history.Violated,
+			`c2 began to acquire "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
+		{"equal", func(s *story) {
+			s.fenced("c1", 0, 10, 2)
+			s.fenced("c2", 20, 30, 2)
+		}, history.Violated, "with token 2, which c1 had got"},
+		{"under way at once, any order", func(s *story) {
+			s.fenced("c1", 0, 25, 2)
+			s.fenced("c2", 20, 30, 1)
+		}, history.Holds, ""},
+		{"lower than one of long ago", func(s *story) {
+			s.fenced("c1", 0, 10, 5)
+			s.fenced("c2", 5, 30, 4)
+			s.fenced("c3", 40, 50, 3)
+		}, history.Violated, "lower than the 5"},
+		{"missing", func(s *story) { s.fenced("c1", 0, 10, 0) }, history.Violated, "without a fencing token"},
+		{"a SET arrives after another's lease", late(50, "c1"), history.Violated, lateIs},
+		{"before another was granted it", late(29, "c1"), history.Holds, ""},
+		{"one of an attempt before it does", late(50, "t0"), history.Holds, ""},
+		{"and another command may have taken it before", late(50, "c1", unknown("k1")), history.Inconclusive, "unknown"},
+		{"and that is of another key", late(50, "c1", unknown("k2")), history.Violated, lateIs},
+		{"whatever unknown commands did, a grant came before it returned", func(s *story) {
+			s.command(10, "c1>n1", unknown("k1"))(11, "1", true)
+			s.fenced("c1", 0, 1000, 2)
+			s.fenced("c2", 20, 1020, 3)
+		}, history.Holds, ""},
+	}, func(s *story) { s.header.Fencing = true })
 }
 
 func TestFencing_LowerToken_IsReportedOnce(t *testing.T) {
@@ -97,8 +77,7 @@ func TestFencing_LowerToken_IsReportedOnce(t *testing.T) {
 	s.header.Fencing = true
 	for i, token := range []int64{7, 7, 1, 0} {
 		at := int64(100 * i)
-		s.op(at, at+10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Fence: token,
-			Validity: ms})
+		s.fenced("c1", at, at+10, token)
 	}
 	var froms []int64
 	for _, v := range s.judged(t, Fencing).Violations {
@@ -106,19 +85,4 @@ func TestFencing_LowerToken_IsReportedOnce(t *testing.T) {
 	}
 	slices.Sort(froms)
 	require.Equal(t, []int64{10, 10, 300}, froms, "token 1 is lower than the first 7, and 0 is missing, and nothing else")
-}
-
-// Whatever unknown commands did, a grant came before it returned.
-func TestFencing_UnknownCommand_TokensGrowByReturns(t *testing.T) {
-	for fence, verdict := range map[int64]string{2: history.Holds, 4: history.Inconclusive} {
-		s := newStory()
-		s.header.Fencing = true
-		s.command(10, "c1>n1", history.Command{Name: "ZADD", Key: "k1"})(11, "1", true)
-		for i, f := range []int64{fence, 3} {
-			at := int64(20 * i)
-			s.op(at, at+1000, history.TypeOK, history.Event{Process: fmt.Sprintf("c%d", i+1), Op: history.OpAcquire, Key: "k1",
-				Fence: f, Validity: 2000 * ms})
-		}
-		require.Equal(t, verdict, s.judged(t, Fencing).Verdict)
-	}
 }

@@ -8,12 +8,14 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// cutInSetup cuts a link in the background.
-func (s *story) cutInSetup(link string) {
+// inSetup is a fault in the background.
+func (s *story) inSetup(kind, link string) {
 	s.faults++
-	s.add(0, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: "cut",
+	s.add(0, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: kind,
 		Phase: history.PhaseBegin, Targets: []string{link}, Effective: true, Background: true}})
 }
+
+func (s *story) cutInSetup(link string) { s.inSetup("cut", link) }
 
 // cutInSetupSent cuts a link in the background to the end, with messages sent into it at these times.
 func (s *story) cutInSetupSent(link string, times ...int64) {
@@ -57,9 +59,7 @@ func TestNeedsAllNodes_WaitForCutNode_IsUndecided(t *testing.T) {
 		}, map[string]string{MutualExclusion: history.Violated, FaultTolerance: history.Inconclusive}},
 		{"though nobody waits for it", func(s *story) {
 			s.cutInSetup("c1-n4")
-			for t := int64(100); t < 4000; t += 100 {
-				s.refused(t, "c1", "x", "nil", "n1", "n2", "n3")
-			}
+			s.refusedAgain("c1", "x", "nil", 100, 4000, majority...)
 		}, map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Violated}},
 	}
 	for _, test := range tests {
@@ -69,14 +69,10 @@ func TestNeedsAllNodes_WaitForCutNode_IsUndecided(t *testing.T) {
 			s.sets(11, "c1", "c1.1", 10000, "n1", "n2", "n3", "n5")
 			s.attempt("c1", 10, 4000, history.TypeFail)
 			test.tell(s)
-			verdict, err := s.history(t, 5000).Verdict()
-			require.NoError(t, err)
+			s.add(5000, history.Event{Type: history.TypeNote})
 			for property, want := range test.want {
-				r := verdict.Of(property)
-				require.Equal(t, want, r.Verdict, "%s: %s %+v", property, r.Reason, r.Violations)
-				if want == history.Inconclusive {
-					require.Equal(t, NeedsAllNodes, r.Cause)
-				}
+				r := s.requireVerdict(t, property, want, "")
+				require.Equal(t, want == history.Inconclusive, r.Cause == NeedsAllNodes)
 			}
 		})
 	}
@@ -100,10 +96,8 @@ func TestNeedsAllNodes_WaitForFirstNode_IsUndecided(t *testing.T) {
 		{"it was sent nothing", func(s *story) { s.cutInSetupSent("c1-n1") }, violated, ""},
 		{"a majority answered before its excuse ended", func(s *story) {
 			s.cutInSetupSent("c1-n4", 11)
-			s.lasting(5, 1000, "cut", "c1-n1", "c1-n2", "c1-n3")
-			for _, node := range []string{"n1", "n2", "n3"} {
-				s.silent(11, "c1", "x", node)(990, "nil", false)
-			}
+			s.lasting(5, 1000, "cut", links("c1")...)
+			s.silent(11, "c1", "x", majority...)(990, "nil", false)
 		}, inconclusive, reasonCutNode},
 		{"it was sent something before", func(s *story) { s.cutInSetupSent("c1-n1", 5) }, violated, ""},
 		{"it was sent something in the end", func(s *story) { s.cutInSetupSent("c1-n1", 3990) }, violated, ""},
@@ -118,9 +112,7 @@ func TestNeedsAllNodes_WaitForFirstNode_IsUndecided(t *testing.T) {
 		}, violated, ""},
 		{"others are asked after it", func(s *story) {
 			s.cutInSetupSent("c1-n1", 11)
-			for t := int64(100); t < 4000; t += 100 {
-				s.refused(t, "c1", "x", "nil", "n2")
-			}
+			s.refusedAgain("c1", "x", "nil", 100, 4000, "n2")
 		}, violated, ""},
 		{"others are asked beside it", func(s *story) {
 			s.cutInSetupSent("c1-n1", 11)
@@ -129,9 +121,7 @@ func TestNeedsAllNodes_WaitForFirstNode_IsUndecided(t *testing.T) {
 		{"it is not known when it was sent something", func(s *story) { s.cutInSetup("c1-n1") }, inconclusive, reasonCutNode},
 		{"nor that, but others are asked", func(s *story) {
 			s.cutInSetup("c1-n1")
-			for t := int64(100); t < 4000; t += 100 {
-				s.refused(t, "c1", "x", "nil", "n2")
-			}
+			s.refusedAgain("c1", "x", "nil", 100, 4000, "n2")
 		}, violated, ""},
 	}
 	for _, property := range []string{FaultTolerance, DeadlockFreedom} {
@@ -149,51 +139,33 @@ func TestNeedsAllNodes_ReleaseWaitsForCutNode_OtherResultsStand(t *testing.T) {
 	s.header.Expect[MutualExclusion] = history.Holds
 	s.header.Bounds.Release = 500 * ms
 	s.cutInSetupSent("c1-n4")
-	s.sets(11, "c1", "c1.1", 10000, "n1", "n2", "n3")
+	s.sets(11, "c1", "c1.1", 10000, majority...)
 	id := s.grant("c1", 10, 20, 900)
-	s.deletes(101, "c1", "c1.1", "n1", "n2", "n3")
+	s.deletes(101, "c1", "c1.1", majority...)
 	s.release("c1", id, 100, 1000, history.TypeOK)
-	s.sets(1101, "c2", "c2.1", 1000, "n1", "n2", "n3")
+	s.sets(1101, "c2", "c2.1", 1000, majority...)
 	s.grant("c2", 1100, 1110, 900)
-	verdict, err := s.history(t, 5000).Verdict()
-	require.NoError(t, err)
-	r := verdict.Of(FaultTolerance)
-	require.Equal(t, history.Inconclusive, r.Verdict)
-	require.Contains(t, r.Reason, reasonCutNodeAtRelease)
-	require.Equal(t, history.Holds, verdict.Of(MutualExclusion).Verdict, verdict.Of(MutualExclusion).Reason)
-	require.Equal(t, history.Holds, verdict.Of(DeadlockFreedom).Verdict, verdict.Of(DeadlockFreedom).Reason)
+	s.requireVerdict(t, FaultTolerance, history.Inconclusive, reasonCutNodeAtRelease)
+	s.requireVerdict(t, MutualExclusion, history.Holds, "")
+	s.requireVerdict(t, DeadlockFreedom, history.Holds, "")
 }
 
 // A grant that such a wait prevents is reported so, even if no bound is narrow enough to show it.
 func TestNeedsAllNodes_GrantMissing_IsUndecided(t *testing.T) {
-	for name, test := range map[string]struct {
-		tell func(s *story)
-		want string
-	}{
-		"it waited for a node":      {func(*story) {}, reasonCutNode},
-		"the grant is not missing":  {func(s *story) { s.header.Earned.Grants = 1 }, ""},
-		"another held the lock":     {func(s *story) { s.grant("c3", 100, 110, 900) }, "vacuous"},
-		"it waited for a TTL alone": {func(s *story) { s.header.TTL = 3990 * ms }, "vacuous"},
-		"it asked others": {func(s *story) {
-			for t := int64(100); t < 4000; t += 100 {
-				s.refused(t, "c1", "x", "nil", "n1", "n2", "n3")
-			}
-		}, "vacuous"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStory()
-			s.header.Expect[MutualExclusion] = history.Holds
-			s.header.Bounds.Grant, s.header.Bounds.Free = 10000*ms, 10000*ms
-			s.header.Earned.Grants = 3
-			s.cutInSetupSent("c1-n4", 11)
-			s.sets(11, "c1", "c1.1", 1000, "n1", "n2", "n3")
-			s.attempt("c1", 10, 4000, history.TypeFail)
-			s.grant("c2", 5000, 5010, 900)
-			test.tell(s)
-			verdict, err := s.history(t, 6000).Verdict()
-			require.NoError(t, err)
-			require.Contains(t, verdict.Of(MutualExclusion).Reason, test.want, verdict.Of(MutualExclusion).Verdict)
-			require.Equal(t, test.want == "", verdict.Of(MutualExclusion).Verdict == history.Holds)
-		})
-	}
+	requireVerdicts(t, MutualExclusion, []storyCase{
+		{"it waited for a node", func(*story) {}, history.Inconclusive, reasonCutNode},
+		{"the grant is not missing", func(s *story) { s.header.Earned.Grants = 1 }, history.Holds, ""},
+		{"another held the lock", func(s *story) { s.grant("c3", 100, 110, 900) }, history.Inconclusive, "vacuous"},
+		{"it waited for a TTL alone", func(s *story) { s.header.TTL = 3990 * ms }, history.Inconclusive, "vacuous"},
+		{"it asked others", func(s *story) { s.refusedAgain("c1", "x", "nil", 100, 4000, majority...) },
+			history.Inconclusive, "vacuous"},
+	}, func(s *story) {
+		s.header.Expect[MutualExclusion] = history.Holds
+		s.header.Bounds.Grant, s.header.Bounds.Free = 10000*ms, 10000*ms
+		s.header.Earned.Grants = 3
+		s.cutInSetupSent("c1-n4", 11)
+		s.sets(11, "c1", "c1.1", 1000, majority...)
+		s.attempt("c1", 10, 4000, history.TypeFail)
+		s.grant("c2", 5000, 5010, 900)
+	})
 }

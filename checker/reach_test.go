@@ -8,251 +8,205 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// A node with a disk fault is healthy again from the first look that finds it up.
-func TestNodeLook_IsSignOfLife(t *testing.T) {
-	for until, violated := range map[int64]bool{1500: false, 1501: true} {
-		s := newStory()
-		s.lasting(0, 500, "slow-fsync", "n1", "n2", "n3")
-		for _, node := range []string{"n1", "n2", "n3"} {
-			s.look(1000, node, "r1", "", 0)
+// No client waits any more for a command that a link held for a TTL and then delivered: its key is an obstacle.
+// Successive faults of one link, each shorter than a TTL, hold a command for their whole time.
+func TestCommandHeldForATTL_KeyIsAnObstacle(t *testing.T) {
+	held := func(faults ...[2]int64) func(*story) {
+		return func(s *story) {
+			s.attempt("c1", 0, 5, history.TypeFail)
+			for _, f := range faults {
+				s.lasting(f[0], f[1], "hold", links("c1")...)
+			}
+			s.silent(1001, "c1", "c1.1", majority...)
+			s.refused(1020, "c2", "c2.1", "c1.1", majority...)
+			s.attempt("c2", 1010, 2000, history.TypeFail)
 		}
-		s.attempt("c1", 1, until, history.TypeFail)
-		require.Equal(t, violated, s.violated(t, FaultTolerance), until)
 	}
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"held for a TTL", held([2]int64{1, 1001}), history.Inconclusive, reasonNoFreeLock},
+		{"held for less", held([2]int64{2, 1001}), history.Violated, ""},
+		{"before the link let go", held([2]int64{1, 1003}), history.Violated, ""},
+		{"by two in turn", held([2]int64{1, 600}, [2]int64{500, 1001}), history.Inconclusive, reasonNoFreeLock},
+		{"by three in turn", held([2]int64{1, 400}, [2]int64{300, 700}, [2]int64{600, 1001}), history.Inconclusive,
+			reasonNoFreeLock},
+		{"by two with the link free between them", held([2]int64{1, 400}, [2]int64{600, 1001}), history.Violated, ""},
+		{"by two in turn, and both long over then", held([2]int64{1, 400}, [2]int64{300, 900}), history.Violated, ""},
+	})
 }
 
-// No client waits any more for a command that a link held for a TTL and then delivered: its key is an obstacle.
-func TestCommandHeldForATTL_KeyIsAnObstacle(t *testing.T) {
+func TestUnhealthy(t *testing.T) {
+	// one fault on one message ends when the node has received and answered two SETs over the link during it
+	answers := func(arrived, answered [2]int64) func(*story) {
+		return func(s *story) {
+			s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1})
+			for i := range arrived {
+				s.silent(arrived[i], "c1", "t1", "n1")(answered[i], "OK", true)
+			}
+		}
+	}
+	// one that loses a reply to a SET ends after that reply: a lock that waits for it forever has no excuse
+	loses := func(command string, part history.Part) func(*story) {
+		return func(s *story) {
+			s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Asked: history.Asked{Command: command, Part: part}})
+			s.silent(150, "c1", "t1", "n1")(170, "OK", true)
+		}
+	}
+	// a tenth of the bound for a grant is prompt
+	slowDisk := func(answered int64) func(*story) {
+		return func(s *story) {
+			s.lasting(0, 500, "slow-fsync", "n1")
+			s.silent(100, "c1", "t1", "n1")(answered, "OK", true)
+			s.look(600, "n1", "r1", "", 0)
+		}
+	}
 	for _, test := range []struct {
-		name                 string
-		from, until, arrived int64
-		violated             bool
+		name string
+		tell func(*story)
+		want []span // in ms
 	}{
-		{"held for a TTL", 1, 1001, 1001, false},
-		{"held for less", 2, 1001, 1001, true},
-		{"before the link let go", 1, 1003, 1001, true},
+		{"a bad disk that answers promptly", slowDisk(150), []span{{0, 100}, {200, 600}}},
+		{"a bad disk that does not", slowDisk(151), []span{{0, 600}}},
+		{"two SETs", answers([2]int64{100, 200}, [2]int64{110, 210}), []span{{100, 200}}},
+		{"the first came before the fault", answers([2]int64{99, 200}, [2]int64{110, 210}), []span{{100, 500}}},
+		{"the second was answered in it", answers([2]int64{100, 490}, [2]int64{110, 499}), []span{{100, 490}}},
+		{"the second was answered after it", answers([2]int64{100, 490}, [2]int64{110, 500}), []span{{100, 500}}},
+		{"a reply to whoever takes a key", loses("take", "reply"), []span{{100, 220}}},
+		{"a reply to a SET", loses("SET", "reply"), []span{{100, 220}}},
+		{"the command itself", loses("take", "command"), []span{{100, 500}}},
+		{"a reply to a release", loses("release", "reply"), []span{{100, 500}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, nodes := newStory(), []string{"n1", "n2", "n3"}
-			s.attempt("c1", 0, 5, history.TypeFail)
-			s.lasting(test.from, test.until, "hold", "c1-n1", "c1-n2", "c1-n3")
-			for _, node := range nodes {
-				s.silent(test.arrived, "c1", "c1.1", node)
+			s := newStory()
+			test.tell(s)
+			var got []span
+			for _, u := range s.history(t, 0).record.unhealthy("c1", "n1") {
+				got = append(got, span{u.from / ms, u.until / ms})
 			}
-			s.refused(1020, "c2", "c2.1", "c1.1", nodes...)
-			s.attempt("c2", 1010, 2000, history.TypeFail)
-			require.Equal(t, test.violated, s.violated(t, FaultTolerance))
+			require.Equal(t, test.want, got)
 		})
-	}
-}
-
-// A node with a disk fault is healthy while it replies within a tenth of the bound for a grant, and for as long
-// afterwards.
-func TestDiskFault_PromptReply_ShowsAHealthyNode(t *testing.T) {
-	for answered, unhealthy := range map[int64][]span{
-		150: {{0, 100 * ms}, {200 * ms, 600 * ms}}, 151: {{0, 600 * ms}},
-	} {
-		s := newStory()
-		s.lasting(0, 500, "slow-fsync", "n1")
-		s.silent(100, "c1", "t1", "n1")(answered, "OK", true)
-		s.look(600, "n1", "r1", "", 0)
-		require.Equal(t, unhealthy, s.history(t, 0).record.unhealthy("c1", "n1"), answered)
-	}
-}
-
-// A fault on one message ends when the node has received and answered two SETs over the link during it.
-func TestFaultOnOneMessage_EndsWithTheSecondSet(t *testing.T) {
-	for _, test := range []struct {
-		arrived, answered [2]int64
-		until             int64
-	}{
-		{[2]int64{100, 200}, [2]int64{110, 210}, 200}, {[2]int64{99, 200}, [2]int64{110, 210}, 500},
-		{[2]int64{100, 490}, [2]int64{110, 499}, 490}, {[2]int64{100, 490}, [2]int64{110, 500}, 500},
-	} {
-		s := newStory()
-		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1})
-		for i := range test.arrived {
-			s.silent(test.arrived[i], "c1", "t1", "n1")(test.answered[i], "OK", true)
-		}
-		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).record.unhealthy("c1", "n1"), test)
-	}
-}
-
-// A fault that loses one reply to a SET ends after that reply: a lock that waits for it forever has no excuse.
-func TestLostSetReply_LinkRecovers(t *testing.T) {
-	for _, test := range []struct {
-		asked history.Asked
-		until int64
-	}{
-		{history.Asked{Command: "take", Part: "reply"}, 220}, {history.Asked{Command: "SET", Part: "reply"}, 220},
-		{history.Asked{Command: "take", Part: "command"}, 500}, {history.Asked{Command: "release", Part: "reply"}, 500},
-	} {
-		s := newStory()
-		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Asked: test.asked})
-		s.silent(150, "c1", "t1", "n1")(170, "OK", true)
-		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).record.unhealthy("c1", "n1"), test)
 	}
 }
 
 // The SETs of c1 reach three nodes, and are never answered; c2 is refused, and waits. The key is an obstacle only if c1
 // cannot delete it.
-func TestUnansweredSets(t *testing.T) {
-	const nobody = "" // c1 is killed
-	pause := func(s *story, node string) { s.lasting(1, 2900, "pause", node) }
-	cut := func(client string, direction history.Direction) func(*story, string) {
-		return func(s *story, node string) {
-			s.during(1, 900, history.Fault{Kind: "cut", Targets: []string{client + "-" + node},
-				Asked: history.Asked{Direction: direction}})
+func TestUnansweredSets_OnTheirWay(t *testing.T) {
+	paused := func(s *story) { s.lasting(1, 2900, "pause", majority...) }
+	cut := func(direction history.Direction) func(*story) {
+		return func(s *story) {
+			s.during(1, 900, history.Fault{Kind: "cut", Targets: links("c1"), Asked: history.Asked{Direction: direction}})
 		}
 	}
-	for _, c := range []struct {
-		name     string
-		fault    func(s *story, node string) // on the SETs' way
-		sent     int64
-		killed   string
-		refused  int64
-		refusal  string
-		from, to int64 // c2's attempt
-		excused  bool
-	}{
-		{"of a client that is killed they are in the way", nil, 1, "c1", 20, "c1.1", 10, 1000, true},
-		{"of one that lives on they are its own to clear away", nil, 1, nobody, 960, "c1.1", 950, 2000, false},
-		{"what another refusal names is not theirs", nil, 1, "c1", 20, "c3.1", 10, 1000, false},
-		{"they are carried out when the node runs on", pause, 2, "c1", 3100, "c1.1", 3050, 4000, true},
-		{"also where their client only has no lease any more", pause, 2, nobody, 2951, "c1.1", 2900, 4000, true},
-		{"unless their answers may still come", pause, 2, nobody, 2950, "c1.1", 2900, 4000, false},
-		{"they are carried out when their link is healed", cut("c1", "both"), 2, "c1", 960, "c1.1", 950, 3700, true},
-		{"in both directions, or in theirs", cut("c1", "to-node"), 2, "c1", 960, "c1.1", 950, 3700, true},
-		{"and at once where only the way back was", cut("c1", "to-client"), 2, "c1", 960, "c1.1", 950, 3700, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, nodes := newStory(), []string{"n1", "n2", "n3"}
-			if c.killed == nobody {
-				s.grant("c1", 0, 10, 900)
-			} else {
-				s.attempt("c1", 0, 0, "")
-				s.instant(3, "kill", c.killed)
-			}
-			for _, n := range nodes {
-				if c.fault != nil {
-					c.fault(s, n)
-				}
-				s.silent(c.sent, "c1", "c1.1", n)
-			}
-			s.refused(c.refused, "c2", "c2.1", c.refusal, nodes...)
-			s.attempt("c2", c.from, c.to, history.TypeFail)
-			if c.excused {
-				s.requireVerdict(t, FaultTolerance, history.Inconclusive, reasonNoFreeLock)
-			} else {
-				s.requireVerdict(t, FaultTolerance, history.Violated, "")
-			}
-		})
+	lives := func(s *story) { s.grant("c1", 0, 10, 900) }
+	dies := func(s *story) { s.attempt("c1", 0, 0, ""); s.instant(3, "kill", "c1") }
+	sets := func(c1, fault func(*story), refused, until int64) func(*story) {
+		return func(s *story) {
+			c1(s)
+			fault(s)
+			s.silent(2, "c1", "c1.1", majority...)
+			s.refused(refused, "c2", "c2.1", "c1.1", majority...)
+			s.attempt("c2", refused-50, until, history.TypeFail)
+		}
 	}
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"of one that lives on they are its own to clear away", sets(lives, func(*story) {}, 960, 2000),
+			history.Violated, ""},
+		{"they are carried out when the node runs on", sets(dies, paused, 3100, 4000), history.Inconclusive,
+			reasonNoFreeLock},
+		{"also where their client only has no lease any more", sets(lives, paused, 2951, 4000), history.Inconclusive,
+			reasonNoFreeLock},
+		{"unless their answers may still come", sets(lives, paused, 2950, 4000), history.Violated, ""},
+		{"they are carried out when their link is healed", sets(dies, cut("both"), 960, 3700), history.Inconclusive,
+			reasonNoFreeLock},
+		{"in both directions, or in theirs", sets(dies, cut("to-node"), 960, 3700), history.Inconclusive,
+			reasonNoFreeLock},
+		{"and at once where only the way back was", sets(dies, cut("to-client"), 960, 3700), history.Violated, ""},
+	})
 }
 
-// A script refuses by a number in place of nil. The number names no client unless it is a client's token.
-func TestUnansweredSets_NumericRefusal_NamesNoClient(t *testing.T) {
-	for reply, verdict := range map[string]string{"0": history.Inconclusive, "-1": history.Inconclusive,
-		"7": history.Violated} {
-		t.Run(reply, func(t *testing.T) {
-			s, nodes := newStory(), []string{"n1", "n2", "n3"}
-			s.sets(0, "c3", "7", 5, nodes...)
-			s.attempt("c1", 0, 0, "")
-			s.instant(3, "kill", "c1")
-			for _, n := range nodes {
-				s.silent(1, "c1", "c1.1", n)
-				s.command(20, "c2>"+n, history.Command{Name: "EVAL", Key: "k1", Token: "c2.1", Effect: history.EffectSet})(20,
-					reply, false)
+// The SETs of a killed client reach three nodes, and are never answered: others must wait for their expiry, as far as
+// replies show no other key. A script refuses by a number in place of nil.
+func TestUnansweredSets_OfAKilledClient(t *testing.T) {
+	sees := func(command history.Command, reply string) func(*story) {
+		return func(s *story) {
+			for _, n := range majority {
+				s.command(20, "c2>"+n, command)(20, reply, command.Name == "GET")
 			}
-			s.attempt("c2", 10, 1000, history.TypeFail)
-			s.requireVerdict(t, FaultTolerance, verdict, "")
-		})
+		}
 	}
+	get := history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead}
+	script := history.Command{Name: "EVAL", Key: "k1", Token: "c2.1", Effect: history.EffectSet}
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"a refusal names them", func(s *story) { s.refused(20, "c2", "c2.1", "c1.1", majority...) }, history.Inconclusive,
+			reasonNoFreeLock},
+		{"a refusal names another's", func(s *story) { s.refused(20, "c2", "c2.1", "c3.1", majority...) },
+			history.Violated, ""},
+		{"a GET shows them", sees(get, "c1.1"), history.Inconclusive, reasonNoFreeLock},
+		{"a GET shows another's", sees(get, "t9"), history.Violated, ""},
+		{"a script's number names nobody", sees(script, "0"), history.Inconclusive, reasonNoFreeLock},
+		{"nor does a negative one", sees(script, "-1"), history.Inconclusive, reasonNoFreeLock},
+		{"unless it is a client's token", func(s *story) {
+			s.sets(0, "c3", "7", 5, majority...)
+			sees(script, "7")(s)
+		}, history.Violated, ""},
+		{"nothing shows them, if others only ask whether the key exists", func(*story) {}, history.Inconclusive,
+			reasonNoFreeLock},
+		{"they met another's key, and left none", func(s *story) { s.sets(0, "c3", "t3", 20, majority...) },
+			history.Violated, ""},
+	}, func(s *story) {
+		s.attempt("c1", 0, 0, "")
+		s.silent(1, "c1", "c1.1", majority...)
+		s.instant(3, "kill", "c1")
+		s.attempt("c2", 10, 1000, history.TypeFail)
+	})
 }
 
 // The extension of a killed client reaches three nodes, and is never answered: its keys last longer than its last reply
 // says.
 func TestUnansweredExtensions(t *testing.T) {
-	nodes := []string{"n1", "n2", "n3"}
-	for name, c := range map[string]struct {
-		at      int64 // arrival at the nodes
-		killed  string
-		refusal string
-		verdict string
-	}{
-		"of a client that is killed":        {1700, "c1", "c1.1", history.Holds},
-		"that refusals do not name":         {1700, "c1", "nil", history.Holds},
-		"of a client that lives":            {1700, "c3", "c1.1", history.Violated},
-		"that comes when the keys are gone": {2300, "c1", "nil", history.Violated},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStory()
-			s.grant("c1", 0, 10, 1900)
-			s.sets(5, "c1", "c1.1", 2000, nodes...)
-			s.instant(1500, "kill", c.killed)
-			for _, n := range nodes {
-				s.command(c.at, "c1>"+n, history.Command{Name: "EVAL", Key: "k1", Token: "c1.1",
+	extends := func(at int64, killed, refusal string) func(*story) {
+		return func(s *story) {
+			s.holder(2000, 1900)
+			s.instant(1500, "kill", killed)
+			for _, n := range majority {
+				s.command(at, "c1>"+n, history.Command{Name: "EVAL", Key: "k1", Token: "c1.1",
 					Expiry: 2000 * ms, Effect: history.EffectExtend})
 			}
-			for at := int64(2500); at < 3600; at += 100 {
-				s.refused(at, "c2", "c2.1", c.refusal, nodes...)
-			}
+			s.refusedAgain("c2", "c2.1", refusal, 2500, 3600, majority...)
 			s.grant("c2", 1800, 3710, 900)
-			s.requireVerdict(t, FaultTolerance, c.verdict, "")
-		})
+		}
 	}
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"of a client that is killed", extends(1700, "c1", "c1.1"), history.Holds, ""},
+		{"that refusals do not name", extends(1700, "c1", "nil"), history.Holds, ""},
+		{"of a client that lives", extends(1700, "c3", "c1.1"), history.Violated, ""},
+		{"that comes when the keys are gone", extends(2300, "c1", "nil"), history.Violated, ""},
+	})
 }
 
 // A command of a killed client is executed after the kill: its key is an obstacle until it expires, and no longer. A
 // grant that is recorded then is no client's lease.
 func TestKilledClient_PendingSetStillTakesEffect(t *testing.T) {
-	nodes := []string{"n1", "n2", "n3"}
-	late := func(granted int64) *story {
-		s := newStory()
-		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
-		s.instant(2, "kill", "c1")
-		s.sets(400, "c1", "c1.1", 1000, nodes...)
-		for at := int64(450); at < 1400; at += 100 {
-			s.refused(at, "c2", "c2.1", "c1.1", nodes...)
+	late := func(granted int64) func(*story) {
+		return func(s *story) {
+			s.attempt("c1", 0, 0, "")
+			s.instant(2, "kill", "c1")
+			s.sets(400, "c1", "c1.1", 1000, majority...)
+			s.refusedAgain("c2", "c2.1", "c1.1", 450, 1400, majority...)
+			s.grant("c2", 100, granted, 900)
 		}
-		s.grant("c2", 100, granted, 900)
-		return s
 	}
-	late(1450).requireVerdict(t, FaultTolerance, history.Inconclusive, reasonNoFreeLock)
-	late(1450).requireVerdict(t, DeadlockFreedom, history.Holds, "")
-	late(1950).requireVerdict(t, FaultTolerance, history.Violated, "")
-	late(1950).requireVerdict(t, DeadlockFreedom, history.Violated, "")
-
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"granted as it expires: fault tolerance", late(1450), history.Inconclusive, reasonNoFreeLock},
+		{"granted later: fault tolerance", late(1950), history.Violated, ""},
+	})
+	requireVerdicts(t, DeadlockFreedom, []storyCase{
+		{"granted as it expires: deadlock freedom", late(1450), history.Holds, ""},
+		{"granted later: deadlock freedom", late(1950), history.Violated, ""},
+	})
 	s := newStory()
 	s.instant(20, "kill", "c1")
 	s.grant("c1", 0, 30, 900)
 	s.grant("c2", 40, 50, 900)
-	s.requireVerdict(t, MutualExclusion, history.Holds, "")
-	require.Len(t, s.judged(t, MutualExclusion).Violations, 0)
-	require.EqualValues(t, 1, s.judged(t, MutualExclusion).Measured["grants"])
-}
-
-// Successive faults of one link, each shorter than a TTL, hold a command for their whole time.
-func TestHeldTooLong(t *testing.T) {
-	const ms = int64(1_000_000)
-	held := func(from, until int64) fault {
-		return fault{Fault: &history.Fault{Class: history.LinkSlow}, link: history.Link{From: "c1", To: "n1"},
-			span: span{from * ms, until * ms}}
-	}
-	for name, c := range map[string]struct {
-		faults faults
-		want   bool
-	}{
-		"one for a TTL":                        {faults{held(0, 1000)}, true},
-		"one for less":                         {faults{held(400, 1000)}, false},
-		"two in turn":                          {faults{held(0, 600), held(500, 1000)}, true},
-		"three in turn":                        {faults{held(0, 400), held(300, 700), held(600, 1000)}, true},
-		"two with the link free between them":  {faults{held(0, 400), held(600, 1000)}, false},
-		"two in turn, and both long over then": {faults{held(0, 400), held(300, 900)}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := &record{header: history.Header{TTL: 1000 * ms}, faults: c.faults}
-			require.Equal(t, c.want, r.heldTooLong("c1", "n1", 1000*ms))
-		})
-	}
+	r := s.requireVerdict(t, MutualExclusion, history.Holds, "")
+	require.EqualValues(t, 1, r.Measured["grants"])
 }

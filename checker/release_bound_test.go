@@ -8,38 +8,34 @@ import (
 
 func TestReleaseBound(t *testing.T) {
 	all := []string{"n1", "n2", "n3", "n4", "n5"}
+	releases := func(s *story, done int64) {
+		s.deletes(105, "c1", "c1.1", all...)
+		s.release("c1", 1, 100, done, history.TypeOK)
+	}
+	takesAnew := func(s *story, client string) {
+		s.sets(125, client, "c1.1", 3000, all...)
+		s.op(120, 130, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: "c1.1",
+			Validity: 1000 * ms})
+	}
 	requireVerdicts(t, FaultTolerance, []storyCase{
-		{"within the bound", func(s *story) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", 1, 100, 600, history.TypeOK)
-		}, history.Holds, ""},
-		{"later", func(s *story) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", 1, 100, 601, history.TypeOK)
-		}, history.Violated, ""},
+		{"within the bound", func(s *story) { releases(s, 600) }, history.Holds, ""},
+		{"later", func(s *story) { releases(s, 601) }, history.Violated, ""},
 		{"its client was killed", func(s *story) {
 			s.release("c1", 1, 100, 0, "")
 			s.instant(200, "kill", "c1")
 		}, history.Inconclusive, ""},
 		{"its client takes it anew, with another token", func(s *story) {
-			s.release("c1", 1, 100, 110, history.TypeOK)
-			s.deletes(105, "c1", "c1.1", all...)
+			releases(s, 110)
 			s.sets(125, "c1", "c1.1", 3000, all...)
 			s.grant("c1", 120, 130, 1000)
 		}, history.Violated, ""},
 		{"its client takes it anew, with the one token that its lock has", func(s *story) {
-			s.release("c1", 1, 100, 110, history.TypeOK)
-			s.deletes(105, "c1", "c1.1", all...)
-			s.sets(125, "c1", "c1.1", 3000, all...)
-			s.op(120, 130, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Token: "c1.1",
-				Validity: 1000 * ms})
+			releases(s, 110)
+			takesAnew(s, "c1")
 		}, history.Holds, ""},
 		{"another client takes it, with the one token that all clients have", func(s *story) {
-			s.release("c1", 1, 100, 110, history.TypeOK)
-			s.deletes(105, "c1", "c1.1", all...)
-			s.sets(125, "c2", "c1.1", 3000, all...)
-			s.op(120, 130, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Token: "c1.1",
-				Validity: 1000 * ms})
+			releases(s, 110)
+			takesAnew(s, "c2")
 		}, history.Holds, ""},
 		{"its client was paused", func(s *story) {
 			s.lasting(150, 900, "pause", "c1")
@@ -76,13 +72,11 @@ func TestReleaseBound(t *testing.T) {
 			s.lasting(150, 160, "cut", "c1-n3")
 		}, history.Holds, ""},
 		{"the key is set again as it should be gone", func(s *story) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", 1, 100, 110, history.TypeOK)
+			releases(s, 110)
 			s.sets(600, "c1", "c1.1", 1000, all...)
 		}, history.Violated, ""},
 		{"the key is set again, and given back within the bound of that", func(s *story) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", 1, 100, 110, history.TypeOK)
+			releases(s, 110)
 			s.sets(600, "c1", "c1.1", 1000, all...)
 			s.deletes(1100, "c1", "c1.1", all...)
 		}, history.Holds, ""},

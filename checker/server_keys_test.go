@@ -8,70 +8,60 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// partitionedHolder is a story whose c1 cannot release its key, so that c2 must wait until it expires.
-func partitionedHolder() *story {
-	s := newStory()
-	all := []string{"n1", "n2", "n3", "n4", "n5"}
-	s.sets(5, "c1", "c1.1", 1000, all...)
-	s.grant("c1", 0, 10, 900)
-	s.lasting(11, 1300, "cut", "c1-n1", "c1-n2", "c1-n3", "c1-n4", "c1-n5")
+// partitionedHolder lets c1 hold the lock and not release its key, so that c2 must wait until it expires.
+func partitionedHolder(s *story) {
+	s.holder(1000, 900)
+	s.lasting(11, 1300, "cut", links("c1")...)
 	s.release("c1", 1, 20, 60, history.TypeInfo)
-	s.sets(1010, "c2", "c2.1", 1000, all...)
+	s.sets(1010, "c2", "c2.1", 1000, majority...)
 	s.grant("c2", 30, 1020, 900)
-	return s
 }
 
 // renamed changes the servers' names of a story's keys.
-func renamed(s *story, name func(c *history.Command) string) *story {
-	for i, e := range s.events {
-		if e.Command != nil {
-			c := *e.Command
-			c.Key = name(&c)
-			s.events[i].Command = &c
+func renamed(name func(c *history.Command) string) func(*story) {
+	return func(s *story) {
+		for i, e := range s.events {
+			if e.Command != nil {
+				c := *e.Command
+				c.Key = name(&c)
+				s.events[i].Command = &c
+			}
 		}
 	}
-	return s
+}
+
+func renamedTo(name string) func(*story) {
+	return renamed(func(*history.Command) string { return name })
 }
 
 // A lock need not declare the names of its keys: its commands show them.
 func TestKeyNames_AreLearnedFromAcquires(t *testing.T) {
-	always := func(name string) func(*history.Command) string {
-		return func(*history.Command) string { return name }
-	}
-	for name, c := range map[string]struct {
-		named           func(*history.Command) string
-		verdict, reason string
-	}{
-		"the caller's name": {always("k1"), history.Holds, ""},
-		"with a prefix":     {always("lock:k1"), history.Holds, ""},
-		"a hash":            {always("a2ab1959"), history.Holds, ""},
-		"another name for each lease": {func(c *history.Command) string { return "k1:" + c.Token }, history.Inconclusive,
-			`unknown: the lock stores "k1" on the servers as "k1:c1.1", "k1:c2.1"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			renamed(partitionedHolder(), c.named).requireVerdict(t, FaultTolerance, c.verdict, c.reason)
-		})
-	}
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"the caller's name", renamedTo("k1"), history.Holds, ""},
+		{"with a prefix", renamedTo("lock:k1"), history.Holds, ""},
+		{"a hash", renamedTo("a2ab1959"), history.Holds, ""},
+		{"another name for each lease", renamed(func(c *history.Command) string { return "k1:" + c.Token }),
+			history.Inconclusive, `unknown: the lock stores "k1" on the servers as "k1:c1.1", "k1:c2.1"`},
+	}, partitionedHolder)
 }
 
 // A release may free the lock by another key than the one that it leaves, such as a version in the key's name.
 func TestKeyNames_ReleaseByUnknownCommand_IsInconclusive(t *testing.T) {
-	for name, c := range map[string]struct{ reply, verdict, reason string }{
-		"it was carried out": {"1", history.Inconclusive, `unknown: c1 released "k1" with INCR of "k1:version"`},
-		"it failed":          {"error: ERR value is not an integer", history.Violated, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStory()
-			s.header.Bounds.Release = 300 * ms
-			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
-			s.grant("c1", 0, 10, 900)
-			renamed(s, func(*history.Command) string { return "k1:v0" })
-			s.release("c1", 1, 20, 30, history.TypeOK)
-			s.command(25, "c1>n1", history.Command{Name: "INCR", Key: "k1:version"})(25, c.reply, true)
-			s.grant("c2", 1100, 1110, 900)
-			s.requireVerdict(t, FaultTolerance, c.verdict, c.reason)
-		})
+	increments := func(reply string) func(*story) {
+		return func(s *story) {
+			s.command(25, "c1>n1", history.Command{Name: "INCR", Key: "k1:version"})(25, reply, true)
+		}
 	}
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"it was carried out", increments("1"), history.Inconclusive, `unknown: c1 released "k1" with INCR of "k1:version"`},
+		{"it failed", increments("error: ERR value is not an integer"), history.Violated, ""},
+	}, func(s *story) {
+		s.header.Bounds.Release = 300 * ms
+		s.holder(1000, 900)
+		renamedTo("k1:v0")(s)
+		s.release("c1", 1, 20, 30, history.TypeOK)
+		s.grant("c2", 1100, 1110, 900)
+	})
 }
 
 // One key on the servers may stand for several callers' keys. Then it is unknown which clients it blocks. So it is
@@ -112,16 +102,16 @@ func TestKeyNames_SharedByKeys_AreUnknown(t *testing.T) {
 
 // It is also unknown which clients a key blocks if it was set outside all known acquires, as by a background worker.
 func TestKeyNames_SetOutsideAnAcquire_AreUnknown(t *testing.T) {
-	for name, reason := range map[string]string{"k1": reasonNoFreeLock,
-		"lock:k1": `unknown: the lock stores "k1" on the servers as "lock:k1"`} {
-		s := newStory()
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"under the caller's name", renamedTo("k1"), history.Inconclusive, reasonNoFreeLock},
+		{"under another", renamedTo("lock:k1"), history.Inconclusive,
+			`unknown: the lock stores "k1" on the servers as "lock:k1"`},
+	}, func(s *story) {
 		s.sets(1, "c1", "c1.1", 1000, s.header.Nodes...)
 		s.attempt("c1", 2, 3, history.TypeInfo)
 		s.instant(4, "kill", "c1")
 		s.grant("c2", 10, 1020, 900)
-		renamed(s, func(*history.Command) string { return name }).
-			requireVerdict(t, FaultTolerance, history.Inconclusive, reason)
-	}
+	})
 }
 
 // A refused command has no effect under any name.

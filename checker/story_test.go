@@ -15,6 +15,17 @@ import (
 
 const ms = int64(1_000_000)
 
+// majority is one of the five nodes.
+var majority = []string{"n1", "n2", "n3"}
+
+// links are a client's links to a majority.
+func links(client string) (all []string) {
+	for _, node := range majority {
+		all = append(all, client+"-"+node)
+	}
+	return all
+}
+
 // story builds a history by hand. Its methods take times in milliseconds.
 type story struct {
 	header history.Header
@@ -254,32 +265,50 @@ func (s *story) judged(t *testing.T, property string) Result {
 	return verdict.Of(property)
 }
 
-// requireVerdict checks the story and compares one verdict; reason is the beginning of the result's reason.
-func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) Result {
-	t.Helper()
-	r := s.judged(t, property)
-	require.Equal(t, verdict, r.Verdict, "%s: %s %v", property, r.Reason, r.Violations)
-	require.Contains(t, r.Reason, reason)
-	if verdict != history.Inconclusive {
-		require.Empty(t, r.Reason)
-		require.Empty(t, r.Cause)
-		return r
+// silent is a SET that reached nodes, with no reply unless the test adds one.
+func (s *story) silent(t int64, client, token string, nodes ...string) (answer func(t int64, reply string, done bool)) {
+	var answers []func(int64, string, bool)
+	for _, node := range nodes {
+		answers = append(answers, s.command(t, client+">"+node, history.Command{Name: "SET", Key: "k1", Token: token,
+			Expiry: 3000 * ms, Effect: history.EffectSet}))
 	}
-	require.Contains(t, []Cause{Vacuous, Stalled, Unknown, Unfinished, Contradicted, NeedsAllNodes}, r.Cause)
-	require.True(t, strings.HasPrefix(r.Reason, string(r.Cause)+": "), r.Reason)
-	return r
-}
-
-// silent is a SET that reached a node, with no reply unless the test adds one.
-func (s *story) silent(t int64, client, token, node string) (answer func(t int64, reply string, done bool)) {
-	return s.command(t, client+">"+node, history.Command{Name: "SET", Key: "k1", Token: token, Expiry: 3000 * ms,
-		Effect: history.EffectSet})
+	return func(t int64, reply string, done bool) {
+		for _, answer := range answers {
+			answer(t, reply, done)
+		}
+	}
 }
 
 // refused is a SET that nodes refused with the holder's token.
 func (s *story) refused(t int64, client, token, holder string, nodes ...string) {
+	s.silent(t, client, token, nodes...)(t, holder, false)
+}
+
+// holder lets c1 take its keys on a majority, with an expiry, and be granted the lock.
+func (s *story) holder(expiry, validity int64) int {
+	s.sets(5, "c1", "c1.1", expiry, majority...)
+	return s.grant("c1", 0, 10, validity)
+}
+
+// setClocks sets nodes' clocks.
+func (s *story) setClocks(t, reading int64, rate float64, nodes ...string) {
 	for _, node := range nodes {
-		s.silent(t, client, token, node)(t, holder, false)
+		s.instant(t, "clock", node)
+		s.clock(t, node, reading, rate, true)
+	}
+}
+
+// asksAgain lets a client make short failed attempts at intervals.
+func (s *story) asksAgain(client string, from, until, every int64) {
+	for t := from; t < until; t += every {
+		s.attempt(client, t, t+1, history.TypeFail)
+	}
+}
+
+// refusedAgain lets nodes refuse a client's SETs at intervals.
+func (s *story) refusedAgain(client, token, holder string, from, until int64, nodes ...string) {
+	for t := from; t < until; t += 100 {
+		s.refused(t, client, token, holder, nodes...)
 	}
 }
 
@@ -294,7 +323,30 @@ type storyCase struct {
 	name    string
 	tell    func(*story)
 	verdict string
-	reason  string // contained in the reason of an inconclusive one
+	says    string // contained in the reason of an inconclusive one, or in the first violation
+}
+
+// requireVerdict checks the story and compares one verdict. The result's reason, or its first violation, says why.
+func (s *story) requireVerdict(t *testing.T, property, verdict, says string) Result {
+	t.Helper()
+	r := s.judged(t, property)
+	require.Equal(t, verdict, r.Verdict, "%s: %s %v", property, r.Reason, r.Violations)
+	for _, v := range r.Violations {
+		require.NotEmpty(t, v.What)
+		require.LessOrEqual(t, v.From, v.Until, v.What)
+	}
+	if verdict == history.Inconclusive {
+		require.Contains(t, r.Reason, says)
+		require.Contains(t, []Cause{Vacuous, Stalled, Unknown, Unfinished, Contradicted, NeedsAllNodes}, r.Cause)
+		require.True(t, strings.HasPrefix(r.Reason, string(r.Cause)+": "), r.Reason)
+		return r
+	}
+	require.Empty(t, r.Reason)
+	require.Empty(t, r.Cause)
+	if verdict == history.Violated {
+		require.Contains(t, r.Violations[0].What, says)
+	}
+	return r
 }
 
 // requireVerdicts judges stories by one property; all may begin alike.
@@ -306,10 +358,7 @@ func requireVerdicts(t *testing.T, property string, tests []storyCase, begin ...
 			for _, tell := range append(begin, test.tell) {
 				tell(s)
 			}
-			for _, v := range s.requireVerdict(t, property, test.verdict, test.reason).Violations {
-				require.NotEmpty(t, v.What)
-				require.LessOrEqual(t, v.From, v.Until, v.What)
-			}
+			s.requireVerdict(t, property, test.verdict, test.says)
 		})
 	}
 }

@@ -43,82 +43,70 @@ func TestUsedNodes_LockMayUseSomeNodes(t *testing.T) {
 	}
 }
 
-// A lock that declares its quorum uses all nodes, even if its commands reached three of five.
-func TestUsedNodes_QuorumDeclared_UsesAllNodes(t *testing.T) {
-	for quorum, violated := range map[int]bool{0: false, 3: true} {
-		s := newStory()
-		s.header.Quorum = quorum
-		s.refused(1, "c1", "x", "nil", "n1", "n2", "n3")
-		s.lasting(5, 5000, "pause", "n1")
-		s.lasting(5, 5000, "pause", "n2")
-		s.attempt("c2", 10, 4000, history.TypeFail)
-		require.Equal(t, violated, s.violated(t, FaultTolerance), quorum)
-	}
-}
-
 // A wait for unavailable nodes earns a verdict only if too few nodes were left whichever nodes the lock uses.
 func TestUsedNodes_WaitCountsOnlyIfCertainlyBlocked(t *testing.T) {
-	for _, c := range []struct {
-		used    int
-		gone    []string
-		verdict string
-	}{
-		{3, []string{"n1", "n2"}, history.Inconclusive}, {3, []string{"n1", "n2", "n3"}, history.Holds},
-		{5, []string{"n1", "n2", "n3"}, history.Holds},
-	} {
-		s := newStory()
-		s.refused(1, "c1", "x", "nil", s.header.Nodes[:c.used]...)
-		for _, node := range c.gone {
-			s.lasting(5, 500, "pause", node)
+	waits := func(used, gone int) func(*story) {
+		return func(s *story) {
+			s.refused(1, "c1", "x", "nil", s.header.Nodes[:used]...)
+			s.lasting(5, 500, "pause", s.header.Nodes[:gone]...)
+			s.grant("c2", 10, 600, 900)
 		}
-		s.grant("c2", 10, 600, 900)
-		s.requireVerdict(t, DeadlockFreedom, c.verdict, map[string]string{history.Inconclusive: "vacuous"}[c.verdict])
 	}
+	requireVerdicts(t, DeadlockFreedom, []storyCase{
+		{"two of three used", waits(3, 2), history.Inconclusive, "vacuous"},
+		{"three of three used", waits(3, 3), history.Holds, ""},
+		{"three of five used", waits(5, 3), history.Holds, ""},
+	})
 }
 
-// A release that leaves its key on two of the three nodes in use, of five, blocks other clients if the lock uses no
-// more.
-func TestUsedNodes_LeftoverOnAMajorityOfThem_IsUnknown(t *testing.T) {
-	for _, c := range []struct {
-		used, left int
-		verdict    string
-	}{{3, 2, history.Inconclusive}, {3, 1, history.Holds}, {5, 2, history.Holds}, {5, 3, history.Violated}} {
-		s := newStory()
-		s.header.Bounds.Release = 300 * ms
-		used := s.header.Nodes[:c.used]
-		s.sets(5, "c1", "c1.1", 2000, used...)
-		s.grant("c1", 0, 10, 900)
-		s.deletes(21, "c1", "c1.1", used[c.left:]...)
-		s.release("c1", 1, 20, 30, history.TypeOK)
-		s.grant("c2", 600, 610, 900)
-		s.requireVerdict(t, FaultTolerance, c.verdict, map[string]string{
-			history.Inconclusive: `unknown: c1 released "k1" and may have left its key on n1, n2`}[c.verdict])
+func TestUsedNodes_FaultTolerance(t *testing.T) {
+	// A lock that declares its quorum uses all nodes, even if its commands reached three of five.
+	declares := func(quorum int) func(*story) {
+		return func(s *story) {
+			s.header.Quorum = quorum
+			s.refused(1, "c1", "x", "nil", majority...)
+			s.lasting(5, 5000, "pause", "n1", "n2")
+			s.attempt("c2", 10, 4000, history.TypeFail)
+		}
 	}
+	// A release that leaves its key on two of the three nodes in use, of five, blocks other clients if the lock uses no
+	// more.
+	leaves := func(left, used int) func(*story) {
+		return func(s *story) {
+			s.header.Bounds.Release = 300 * ms
+			nodes := s.header.Nodes[:used]
+			s.sets(5, "c1", "c1.1", 2000, nodes...)
+			s.grant("c1", 0, 10, 900)
+			s.deletes(21, "c1", "c1.1", nodes[left:]...)
+			s.release("c1", 1, 20, 30, history.TypeOK)
+			s.grant("c2", 600, 610, 900)
+		}
+	}
+	requireVerdicts(t, FaultTolerance, []storyCase{
+		{"no quorum is declared, and two of three used are gone", declares(0), history.Inconclusive, reasonNoFreeLock},
+		{"a quorum is declared", declares(3), history.Violated, ""},
+		{"a key is left on two of three", leaves(2, 3), history.Inconclusive,
+			`unknown: c1 released "k1" and may have left its key on n1, n2`},
+		{"a key is left on one of three", leaves(1, 3), history.Holds, ""},
+		{"a key is left on two of five", leaves(2, 5), history.Holds, ""},
+		{"a key is left on three of five", leaves(3, 5), history.Violated, ""},
+	})
 }
 
 // A fault on a node that the lock does not use has no effect: no command reached it, though it was healthy during a
 // request. If it was never healthy, its use is unknown.
 func TestUsedNodes_FaultOnUnusedNode_HasNoEffect(t *testing.T) {
-	for name, c := range map[string]struct {
-		used   int
-		from   int64
-		reason string
-	}{
-		"the lock uses it":      {5, 100, ""},
-		"it does not":           {3, 100, "vacuous: the fault kill on n5 at 0.100 s affected nothing"},
-		"the node was not well": {4, 0, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStory()
-			s.sets(5, "c1", "c1.1", 1000, s.header.Nodes[:c.used]...)
+	killed := func(used int, at int64) func(*story) {
+		return func(s *story) {
+			s.sets(5, "c1", "c1.1", 1000, s.header.Nodes[:used]...)
 			s.grant("c1", 1, 10, 900)
-			s.instant(c.from, "kill", "n5")
+			s.instant(at, "kill", "n5")
 			s.grant("c2", 20, 1100, 900)
-			verdict := history.Holds
-			if c.reason != "" {
-				verdict = history.Inconclusive
-			}
-			s.requireVerdict(t, MutualExclusion, verdict, c.reason)
-		})
+		}
 	}
+	requireVerdicts(t, MutualExclusion, []storyCase{
+		{"the lock uses it", killed(5, 100), history.Holds, ""},
+		{"it does not", killed(3, 100), history.Inconclusive, "vacuous: the fault kill on n5 at 0.100 s affected nothing"},
+		{"the node was not well", killed(4, 0), history.Holds, ""},
+	})
 }

@@ -15,8 +15,14 @@ const (
 	reasonNoContention = "vacuous: no acquire overlapped another client's lease or acquire"
 )
 
+// inVain is a pause of c1 without effect.
+func (s *story) inVain(t int64, phase history.Phase) {
+	s.fault(t, "pause", phase, 1, "c1")
+	s.events[len(s.events)-1].Fault.Effective = false
+}
+
 func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name   string
 		tell   func(*story)
 		reason string // "": the verdict is earned
@@ -46,8 +52,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.instant(0, "kill", "n1")
 		}, ""},
 		{"a fault that did not take effect", func(s *story) {
-			s.add(500, history.Event{Type: history.TypeFault,
-				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
+			s.inVain(500, history.PhaseBegin)
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
 		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
 			"vacuous: the fault cut on c1-n1 at 0.500 s affected nothing"},
@@ -67,11 +72,6 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.lasting(0, 900, "cut", "c2-n5")
 			s.counted(500, 600, 2, history.Fault{Kind: "pause", Targets: []string{"n5"}})
 		}, ""},
-		{"a node that went down when all was over", func(s *story) {
-			s.sets(5, "c1", "c1.1", 1000, "n1")
-			s.instant(5000, "kill", "n1")
-		},
-			"vacuous: the fault kill on n1 at 5.000 s affected nothing"},
 		{"a fault that met nothing counts for none", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.counted(500, 600, 0, history.Fault{Kind: "cut", Random: true})
@@ -89,19 +89,16 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.counted(500, 600, 0, history.Fault{Kind: "cut"})
 		}, "vacuous: the fault cut on c1-n1 at 0.500 s affected nothing"},
 		{"a flush of an empty node", func(s *story) {
-			none := 0
-			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "flush",
-				Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Affected: &none}})
+			s.instant(500, "flush", "n1")
+			s.events[len(s.events)-1].Fault.Affected = new(int)
 		}, "vacuous: the fault flush on n1 at 0.500 s affected nothing"},
 		{"a fault whose end shows that it did not take effect", func(s *story) {
 			s.fault(500, "pause", history.PhaseBegin, 1, "c1")
-			s.add(600, history.Event{Type: history.TypeFault,
-				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseEnd, Targets: []string{"c1"}}})
+			s.inVain(600, history.PhaseEnd)
 		}, "vacuous: the fault pause on c1 at 0.600 s did not take effect"},
 		{"a fault of the setting", func(s *story) {
 			s.header.Earned.Faults = 1
-			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut",
-				Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Background: true}})
+			s.inSetup("cut", "c1-n1")
 		}, "vacuous: no fault"},
 		{"a step that did not come out", func(s *story) {
 			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
@@ -122,8 +119,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.grant("c1", 9, 10, 0)
 		}, "unfinished: the history has only 2 of c1's first 3 operations"},
 		{"cut short", func(s *story) { s.cut = true }, "unfinished: the history has no end line, and stops at 0.010 s"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newStory()
 			s.grant("c1", 0, 10, 900)
@@ -137,56 +133,52 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 	}
 }
 
-// A violation is neither vacuous nor unfinished.
-func TestVacuity_KeepsViolations(t *testing.T) {
-	s := newStory()
-	s.header.Earned = history.Earned{Grants: 100, Contended: 100, Faults: 100}
-	s.cut = true
-	s.add(1, history.Event{Type: history.TypeFault,
-		Fault: &history.Fault{Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
-	s.grant("c1", 0, 10, 900)
-	s.grant("c2", 0, 20, 900)
-	s.requireVerdict(t, MutualExclusion, history.Violated, "")
+func TestVacuity_OfViolations(t *testing.T) {
+	requireVerdicts(t, MutualExclusion, []storyCase{
+		{"a violation is neither vacuous nor unfinished", func(s *story) {
+			s.header.Earned = history.Earned{Grants: 100, Contended: 100, Faults: 100}
+			s.cut = true
+			s.inVain(1, history.PhaseBegin)
+			s.grant("c2", 0, 20, 900)
+		}, history.Violated, ""},
+		{"a missing operation may be the release of the first lease", func(s *story) {
+			s.ids["c1"]++
+			s.grant("c1", 1000, 1010, 900)
+			s.grant("c2", 20, 30, 900)
+		}, history.Inconclusive, "unfinished: the history has only 2 of c1's first 3 operations"},
+	}, func(s *story) { s.grant("c1", 0, 10, 900) })
 }
 
-// The missing operation may be the release of the first lease.
-func TestVacuity_MissingOperation_NoViolationStands(t *testing.T) {
-	s := newStory()
-	s.grant("c1", 0, 10, 900)
-	s.ids["c1"]++
-	s.grant("c1", 1000, 1010, 900)
-	s.grant("c2", 20, 30, 900)
-	s.requireVerdict(t, MutualExclusion, history.Inconclusive,
-		"unfinished: the history has only 2 of c1's first 3 operations")
-}
-
+// Without a limit, no stall spoils a run. A stall at the limit does.
 func TestStalls(t *testing.T) {
-	tests := []struct {
-		name     string
-		realTime bool
-		late     int64
-		tell     func(*story)
-		stalled  bool
-	}{
-		{"held up", true, 131, nil, true},
-		{"in virtual time nothing is held up", false, 131, nil, false},
-		{"a pause that was asked for", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c2") }, false},
-		{"a pause that lasted for most of it", true, 131, func(s *story) { s.lasting(1090, 1125, "pause", "c2") }, false},
-		{"a pause that lasted for some of it", true, 131, func(s *story) { s.lasting(1090, 1100, "pause", "c2") }, true},
-		{"the pause of another", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c1") }, true},
-		{"a pause that was not seen until later", true, 131, func(s *story) { s.seen(1100, 1210, "pause", "c2") }, true},
+	paused := func(from, until int64, client string) func(*story) {
+		return func(s *story) { s.lasting(from, until, "pause", client) }
 	}
-	for _, test := range tests {
+	limit := func(limit int64) func(*story) { return func(s *story) { s.header.StallLimit = limit * ms } }
+	for _, test := range []struct {
+		name    string
+		tell    func(*story)
+		stalled bool
+	}{
+		{"held up", func(*story) {}, true},
+		{"at the limit", limit(131), true},
+		{"below the limit", limit(132), false},
+		{"no limit", limit(0), false},
+		{"in virtual time nothing is held up", func(s *story) { s.header.RealTime = false }, false},
+		{"a pause that was asked for", paused(1100, 1200, "c2"), false},
+		{"a pause that lasted for most of it", paused(1090, 1125, "c2"), false},
+		{"a pause that lasted for some of it", paused(1090, 1100, "c2"), true},
+		{"the pause of another", paused(1100, 1200, "c1"), true},
+		{"a pause that was not seen until later", func(s *story) { s.seen(1100, 1210, "pause", "c2") }, true},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newStory()
-			s.header.RealTime, s.header.StallLimit = test.realTime, 100*ms
+			s.header.RealTime, s.header.StallLimit = true, 100*ms
 			s.header.Expect[FaultTolerance] = history.Holds
 			s.grant("c1", 0, 10, 900)
 			s.grant("c3", 0, 20, 900)
-			s.add(1203, history.Event{Process: "c2", Type: history.TypeStall, Late: test.late * ms})
-			if test.tell != nil {
-				test.tell(s)
-			}
+			s.add(1203, history.Event{Process: "c2", Type: history.TypeStall, Late: 131 * ms})
+			test.tell(s)
 			if !test.stalled {
 				s.requireVerdict(t, MutualExclusion, history.Violated, "")
 				return
@@ -293,33 +285,17 @@ func TestContended_RefusedSettings_DoNotCount(t *testing.T) {
 		"vacuous: no client acquired a lock that another had used before")
 }
 
-// Without a limit, no stall spoils a run. A stall at the limit does.
-func TestStall_ComparedWithLimit(t *testing.T) {
-	for limit, spoilt := range map[int64]bool{0: false, 99: true, 100: true, 101: false} {
-		s := newStory()
-		s.header.RealTime, s.header.StallLimit = true, limit*ms
-		s.grant("c1", 0, 10, 900)
-		s.grant("c2", 1000, 1010, 900)
-		s.add(1000, history.Event{Process: "c2", Type: history.TypeStall, Late: 100 * ms})
-		require.Equal(t, spoilt, s.judged(t, MutualExclusion).Cause == Stalled, limit)
-	}
-}
-
 // A script that stopped early shows neither that a property holds nor that a fault was harmless.
 func TestUnmet_IsReportedWithViolationsAndVacuousVerdicts(t *testing.T) {
+	const unmet = "c2 was to wait"
 	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
-		Text: "c2 was to wait"})
-	s.grant("c2", 15, 20, 900)
-	require.Equal(t, "c2 was to wait", s.judged(t, MutualExclusion).Unmet)
-	tolerant := s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: c2 was to wait")
-	require.Equal(t, "c2 was to wait", tolerant.Unmet)
-	alone := newStory()
-	alone.grant("c1", 0, 10, 900)
-	alone.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
-		Text: "c2 was to wait"})
-	free := alone.requireVerdict(t, DeadlockFreedom, history.Inconclusive,
+		Text: unmet})
+	free := s.requireVerdict(t, DeadlockFreedom, history.Inconclusive,
 		"vacuous: no client acquired a lock that another had used before")
-	require.Equal(t, "c2 was to wait", free.Unmet, "c2 might have acquired it")
+	require.Equal(t, unmet, free.Unmet, "c2 might have acquired it")
+	s.grant("c2", 15, 20, 900)
+	require.Equal(t, unmet, s.requireVerdict(t, MutualExclusion, history.Violated, "").Unmet)
+	require.Equal(t, unmet, s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: "+unmet).Unmet)
 }
