@@ -59,11 +59,41 @@ func TestUnhealthy(t *testing.T) {
 			s.look(600, "n1", "r1", "", 0)
 		}
 	}
+	// lost messages disturb a link until the last could have been answered; if more could have been lost, for the time
+	// of a retry
+	lost := func(until int64, times, affected int, sent ...int64) func(*story) {
+		return func(s *story) {
+			f := history.Fault{Kind: "lose", Count: times}
+			for _, t := range sent {
+				f.SentAt = append(f.SentAt, t*ms)
+			}
+			s.counted(0, until, affected, f)
+		}
+	}
+	// a reply that is late by less than a tenth of the bound is prompt, even if pauses between attempts may be long
+	slow := func(delays ...[3]int64) func(*story) { // from, until, delay
+		return func(s *story) {
+			s.header.Bounds.Grant, s.header.Bounds.Release = 1500*ms, 500*ms
+			for _, d := range delays {
+				s.slow(d[0], d[1], d[2], "c1-n1")
+			}
+		}
+	}
 	for _, test := range []struct {
 		name string
 		tell func(*story)
 		want []span // in ms
 	}{
+		{"a little slower", slow([3]int64{0, 9000, 20}), nil},
+		{"much slower", slow([3]int64{0, 9000, 25}), []span{{0, 9000}}},
+		{"two delays that are little each", slow([3]int64{0, 9000, 12}, [3]int64{1, 8000, 13}), []span{{1, 8000}}},
+		{"one delay after the other", slow([3]int64{0, 2000, 20}, [3]int64{2000, 9000, 20}), nil},
+		{"two, for no longer than both do", slow([3]int64{0, 1000, 20}, [3]int64{0, 9000, 20}), []span{{0, 1000}}},
+		{"the one message is lost at 100", lost(9000, 1, 1, 100), []span{{0, 150}}},
+		{"the first of two messages is", lost(9000, 2, 1, 100), []span{{0, 600}}},
+		{"none is", lost(9000, 2, 0), []span{{0, 0}}},
+		{"the fault is over before that", lost(120, 1, 1, 100), []span{{0, 120}}},
+		{"more were lost than the history shows", lost(9000, 1, 2, 100), []span{{0, 9000}}},
 		{"a bad disk that answers promptly", slowDisk(150), []span{{0, 100}, {200, 600}}},
 		{"a bad disk that does not", slowDisk(151), []span{{0, 600}}},
 		{"two SETs", answers([2]int64{100, 200}, [2]int64{110, 210}), []span{{100, 200}}},

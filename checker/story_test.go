@@ -136,15 +136,6 @@ func (s *story) during(from, until int64, f history.Fault) (end *history.Fault) 
 	return &f
 }
 
-// losing is a fault that loses that many commands, with the send times of the lost ones.
-func (s *story) losing(from, until int64, times int, lost []int64, links ...string) {
-	f := history.Fault{Kind: "lose", Count: times, Targets: links}
-	for _, t := range lost {
-		f.SentAt = append(f.SentAt, t*ms)
-	}
-	s.counted(from, until, len(lost), f)
-}
-
 // slow is a one-way delay of links.
 func (s *story) slow(from, until, by int64, links ...string) {
 	s.during(from, until, history.Fault{Kind: "delay", Targets: links, Delay: by * ms})
