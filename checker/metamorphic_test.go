@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -88,10 +89,10 @@ func renamedProcesses(events []history.Event, names map[string]string) []history
 	name := func(old string) string {
 		for _, hyphen := range []string{">", "-"} {
 			if from, to, link := strings.Cut(old, hyphen); link {
-				return newName(names, from) + hyphen + newName(names, to)
+				return cmp.Or(names[from], from) + hyphen + cmp.Or(names[to], to)
 			}
 		}
-		return newName(names, old)
+		return cmp.Or(names[old], old)
 	}
 	all := func(old []string) (renamed []string) {
 		for _, o := range old {
@@ -115,13 +116,6 @@ func renamedProcesses(events []history.Event, names map[string]string) []history
 		}
 	}
 	return events
-}
-
-func newName(names map[string]string, old string) string {
-	if name, some := names[old]; some {
-		return name
-	}
-	return old
 }
 
 // reordered swaps neighbours that happened at one time to different processes.

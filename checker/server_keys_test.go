@@ -64,6 +64,14 @@ func TestKeyNames_ReleaseByUnknownCommand_IsInconclusive(t *testing.T) {
 	})
 }
 
+// carries is a command and its reply.
+func (n *serverKeys) carries(c history.Command, reply string, done bool) {
+	answered := c
+	answered.Reply, answered.Done = reply, done
+	n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
+	n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &answered})
+}
+
 // One key on the servers may stand for several callers' keys. Then it is unknown which clients it blocks. So it is
 // while a client acquires two keys at once.
 func TestKeyNames_SharedByKeys_AreUnknown(t *testing.T) {
@@ -74,11 +82,7 @@ func TestKeyNames_SharedByKeys_AreUnknown(t *testing.T) {
 	serial := int64(0)
 	takes := func(name string) {
 		serial++
-		c := history.Command{Serial: serial, Name: "SET", Key: name, Effect: history.EffectSet}
-		n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
-		done := c
-		done.Done = true
-		n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &done})
+		n.carries(history.Command{Serial: serial, Name: "SET", Key: name, Effect: history.EffectSet}, "OK", true)
 	}
 	for _, key := range []string{"k1", "k2"} {
 		o := acquire(key)
@@ -118,10 +122,7 @@ func TestKeyNames_SetOutsideAnAcquire_AreUnknown(t *testing.T) {
 func TestKeyNames_RefusedCommand_IsIgnored(t *testing.T) {
 	n := newServerKeys()
 	n.operation(&operation{process: "c1", key: "k1", op: history.OpAcquire}, true)
-	c := history.Command{Serial: 1, Name: "FCALL", Key: "other"}
-	n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
-	c.Reply = "error: ERR Function not found"
-	n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &c})
+	n.carries(history.Command{Serial: 1, Name: "FCALL", Key: "other"}, "error: ERR Function not found", false)
 	n.end()
 	require.Empty(t, n.unknownName([]*keyed{{name: "k1"}}))
 }
