@@ -190,6 +190,8 @@ func TestWait_NodeClockSetMeanwhile_RestartsTheBound(t *testing.T) {
 	})
 	s := newStory()
 	late(2350, back)(s)
-	facts := s.judged(t, DeadlockFreedom).Violations[0].Facts
-	require.Contains(t, facts[len(facts)-1].What, "n1, n2 and n3", "the clocks are told of: %v", facts)
+	r := s.judged(t, DeadlockFreedom)
+	v := r.Violations[0]
+	require.Contains(t, v.Facts[len(v.Facts)-1].What, "n1, n2 and n3", "the clocks are told of: %v", v.Facts)
+	require.Equal(t, v.Until-v.From, r.Measured["longest_free"])
 }
