@@ -50,10 +50,11 @@ func TestAcquire_BadArguments_Fails(t *testing.T) {
 }
 
 func TestAcquire_Fails_ReasonReflectsVotes(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		held, cut []int
 		reason    error
-	}{
+	}
+	rig.Cases(t, 5, map[string]row{
 		"majority held":              {held: []int{1, 2, 3}, reason: redlock.ErrHeld},
 		"held, rest unreachable":     {held: []int{1, 2, 3}, cut: []int{4, 5}, reason: redlock.ErrHeld},
 		"majority unreachable":       {cut: []int{1, 2, 3}, reason: redlock.ErrNoMajority},
@@ -61,28 +62,24 @@ func TestAcquire_Fails_ReasonReflectsVotes(t *testing.T) {
 		"minority held":              {held: []int{1, 2}},
 		"minority unreachable":       {cut: []int{1, 2}},
 		"one of each":                {held: []int{5}, cut: []int{1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-				u := c.User(1)
-				c.Occupy(tc.held...)
-				u.Cut(tc.cut...)
-				_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
-				if tc.reason == nil {
-					require.NoError(t, err)
-					return
-				}
-				var failed *redlock.AttemptError
-				require.ErrorAs(t, err, &failed)
-				require.ErrorIs(t, err, tc.reason)
-				require.Equal(t, tc.reason, failed.Reason)
-				require.Equal(t, 3, failed.Need)
-				require.Less(t, failed.Got, 3)
-				require.Nil(t, failed.Ended)
-				require.NotEmpty(t, failed.Nodes)
-			})
-		})
-	}
+	}, func(t *testing.T, c *rig.Cluster, tc row) {
+		u := c.User(1)
+		c.Occupy(tc.held...)
+		u.Cut(tc.cut...)
+		_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		if tc.reason == nil {
+			require.NoError(t, err)
+			return
+		}
+		var failed *redlock.AttemptError
+		require.ErrorAs(t, err, &failed)
+		require.ErrorIs(t, err, tc.reason)
+		require.Equal(t, tc.reason, failed.Reason)
+		require.Equal(t, 3, failed.Need)
+		require.Less(t, failed.Got, 3)
+		require.Nil(t, failed.Ended)
+		require.NotEmpty(t, failed.Nodes)
+	})
 }
 
 func TestAcquire_TriesUsedUp_ReturnsLastReason(t *testing.T) {

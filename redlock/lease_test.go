@@ -38,51 +38,45 @@ func TestExtend_ValidityOver_SucceedsWhileTheKeysAreOurs(t *testing.T) {
 // After ErrLost the client holds no lease, even within its validity. The nodes that still had the key have prolonged
 // it, and it is released.
 func TestExtend_LeaseLost_EndsValidity(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		gone, cut []int
 		want      error
 		validity  time.Duration
 		owners    int
-	}{
+	}
+	rig.Cases(t, 5, map[string]row{
 		"a majority has lost it":     {[]int{1, 2, 3}, nil, redlock.ErrLost, 0, 0},
 		"a majority does not answer": {nil, []int{1, 2, 3}, redlock.ErrNoMajority, 488 * time.Millisecond, 5},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-				u := c.User(1)
-				l := u.Must(t)
-				time.Sleep(rig.TTL / 2)
-				c.Free(tc.gone...)
-				u.Cut(tc.cut...)
-				require.ErrorIs(t, l.Extend(t.Context()), tc.want)
-				require.Equal(t, tc.validity, max(l.Validity(), 0))
-				synctest.Wait()
-				require.Len(t, strings.Join(c.Owners(), ""), tc.owners*len(l.Token()))
-			})
-		})
-	}
+	}, func(t *testing.T, c *rig.Cluster, tc row) {
+		u := c.User(1)
+		l := u.Must(t)
+		time.Sleep(rig.TTL / 2)
+		c.Free(tc.gone...)
+		u.Cut(tc.cut...)
+		require.ErrorIs(t, l.Extend(t.Context()), tc.want)
+		require.Equal(t, tc.validity, max(l.Validity(), 0))
+		synctest.Wait()
+		require.Len(t, strings.Join(c.Owners(), ""), tc.owners*len(l.Token()))
+	})
 }
 
 func TestExtend_TooLateUnlessElapsedTimeIsIgnored(t *testing.T) {
-	lateExtension := func(granted bool, opts ...rig.Option) {
-		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-			u := c.User(1, append(opts, rig.Patient(time.Minute))...)
-			l := u.Must(t)
-			require.NoError(t, l.Extend(t.Context())) // now the servers know the script
-			synctest.Wait()
-			u.OnReply(rig.Slow("evalsha", rig.TTL))
-			err := l.Extend(t.Context())
-			if granted {
-				require.NoError(t, err)
-				require.Positive(t, l.Validity())
-				return
-			}
-			require.ErrorIs(t, err, redlock.ErrTooLate)
-			require.Negative(t, l.Validity())
-		})
-	}
-	lateExtension(false)
-	lateExtension(true, rig.Without(redlock.ElapsedCheck))
+	cases := map[string][]redlock.Rule{"with the rule": nil, "without it": {redlock.ElapsedCheck}}
+	rig.Cases(t, 5, cases, func(t *testing.T, c *rig.Cluster, off []redlock.Rule) {
+		u := c.User(1, rig.Without(off...), rig.Patient(time.Minute))
+		l := u.Must(t)
+		require.NoError(t, l.Extend(t.Context())) // now the servers know the script
+		synctest.Wait()
+		u.OnReply(rig.Slow("evalsha", rig.TTL))
+		err := l.Extend(t.Context())
+		if off != nil {
+			require.NoError(t, err)
+			require.Positive(t, l.Validity())
+			return
+		}
+		require.ErrorIs(t, err, redlock.ErrTooLate)
+		require.Negative(t, l.Validity())
+	})
 }
 
 func TestExtend_Concurrent_RunsOneAtATime(t *testing.T) {
@@ -115,64 +109,57 @@ func TestExtendAndRelease_AfterARelease_AreRefused(t *testing.T) {
 
 // The extension finds no key, because its own client has deleted it: nobody else can have the lock through that.
 func TestExtend_ReleasedMeanwhile_FailsWithThatCause(t *testing.T) {
-	for name, fault := range map[string]func(*rig.Link){
+	rig.Cases(t, 5, map[string]func(*rig.Link){
 		"the extension is overtaken":    func(l *rig.Link) { l.OnCommand(rig.Slow("evalsha", 10*time.Millisecond)) },
 		"the extension's reply is late": func(l *rig.Link) { l.OnReply(rig.Slow("evalsha", 10*time.Millisecond)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-				u := c.User(1)
-				l := u.Must(t)
-				require.NoError(t, l.Extend(t.Context())) // now the servers know the script
-				synctest.Wait()
-				u.Each(fault)
-				extended := make(chan error)
-				go func() { extended <- l.Extend(t.Context()) }()
-				synctest.Wait()
-				u.OnCommand(nil)
-				u.OnReply(nil)
-				require.NoError(t, l.Release(t.Context()))
-				err := <-extended
-				require.ErrorIs(t, err, redlock.ErrReleased)
-				require.NotErrorIs(t, err, redlock.ErrLost)
-				require.Zero(t, l.Validity())
-				synctest.Wait()
-				require.Equal(t, make([]string, 5), c.Owners())
-			})
-		})
-	}
+	}, func(t *testing.T, c *rig.Cluster, fault func(*rig.Link)) {
+		u := c.User(1)
+		l := u.Must(t)
+		require.NoError(t, l.Extend(t.Context())) // now the servers know the script
+		synctest.Wait()
+		u.Each(fault)
+		extended := make(chan error)
+		go func() { extended <- l.Extend(t.Context()) }()
+		synctest.Wait()
+		u.OnCommand(nil)
+		u.OnReply(nil)
+		require.NoError(t, l.Release(t.Context()))
+		err := <-extended
+		require.ErrorIs(t, err, redlock.ErrReleased)
+		require.NotErrorIs(t, err, redlock.ErrLost)
+		require.Zero(t, l.Validity())
+		synctest.Wait()
+		require.Equal(t, make([]string, 5), c.Owners())
+	})
 }
 
 func TestRelease_Fails_ReasonReflectsVotes(t *testing.T) {
-	for name, tc := range map[string]struct {
+	type row struct {
 		gone, cut []int
 		want      error
-	}{
+	}
+	rig.Cases(t, 5, map[string]row{
 		"all ours":                  {},
 		"two gone":                  {gone: []int{1, 2}},
 		"two unreachable":           {cut: []int{4, 5}},
 		"three gone":                {gone: []int{1, 2, 3}, want: redlock.ErrLost},
 		"three unreachable":         {cut: []int{3, 4, 5}, want: redlock.ErrNoMajority},
 		"two gone, one unreachable": {gone: []int{1, 2}, cut: []int{3}, want: redlock.ErrNoMajority},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-				u := c.User(1)
-				l := u.Must(t)
-				c.Free(tc.gone...)
-				u.Cut(tc.cut...)
-				err := l.Release(t.Context())
-				if tc.want == nil {
-					require.NoError(t, err)
-					return
-				}
-				var failed *redlock.AttemptError
-				require.ErrorAs(t, err, &failed)
-				require.Equal(t, "release", failed.Op)
-				require.ErrorIs(t, err, tc.want)
-			})
-		})
-	}
+	}, func(t *testing.T, c *rig.Cluster, tc row) {
+		u := c.User(1)
+		l := u.Must(t)
+		c.Free(tc.gone...)
+		u.Cut(tc.cut...)
+		err := l.Release(t.Context())
+		if tc.want == nil {
+			require.NoError(t, err)
+			return
+		}
+		var failed *redlock.AttemptError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, "release", failed.Op)
+		require.ErrorIs(t, err, tc.want)
+	})
 }
 
 func TestContextEnded_ReleaseIsSent_ExtendIsNot(t *testing.T) {
@@ -237,7 +224,7 @@ func TestRelease_SlowSetWithoutReply_DeletesItsKey(t *testing.T) {
 }
 
 func TestFaults_LeaveNoOrphanedKeys(t *testing.T) {
-	for name, fault := range map[string]func(*rig.User){
+	rig.Cases(t, 5, map[string]func(*rig.User){
 		"none":                func(*rig.User) {},
 		"slow SET":            func(u *rig.User) { u.OnCommand(rig.Slow("set", 40*time.Millisecond), 3, 4) },
 		"slow replies to SET": func(u *rig.User) { u.OnReply(rig.Slow("set", 80*time.Millisecond), 2, 5) },
@@ -247,21 +234,17 @@ func TestFaults_LeaveNoOrphanedKeys(t *testing.T) {
 		"lost reply to releases": func(u *rig.User) {
 			u.Each(func(l *rig.Link) { l.OnReply(once(rig.Losing("evalsha"))) })
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-				u := c.User(1, rig.Clients(func(o *redis.Options) { o.ContextTimeoutEnabled = true }))
-				fault(u)
-				for range 5 {
-					if l, err := u.TryAcquire(t.Context(), rig.Key, time.Minute); err == nil {
-						_ = l.Release(t.Context())
-					}
-				}
-				require.NoError(t, u.Close())
-				require.Equal(t, make([]string, 5), c.Owners())
-			})
-		})
-	}
+	}, func(t *testing.T, c *rig.Cluster, fault func(*rig.User)) {
+		u := c.User(1, rig.Clients(func(o *redis.Options) { o.ContextTimeoutEnabled = true }))
+		fault(u)
+		for range 5 {
+			if l, err := u.TryAcquire(t.Context(), rig.Key, time.Minute); err == nil {
+				_ = l.Release(t.Context())
+			}
+		}
+		require.NoError(t, u.Close())
+		require.Equal(t, make([]string, 5), c.Owners())
+	})
 }
 
 // Until the release is sent again, its key stays.

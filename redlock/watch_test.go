@@ -29,27 +29,24 @@ func TestWatch_ExtendsTheLeaseUntilItsRelease(t *testing.T) {
 }
 
 func TestWatch_ExtensionsFailOrHang_EndsContextBeforeValidity(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		fault func(*rig.Link)
 		cause error
-	}{
+	}
+	rig.Cases(t, 5, map[string]row{
 		"extensions fail": {(*rig.Link).Cut, redlock.ErrNoMajority},
 		"extensions hang": {func(l *rig.Link) { l.OnReply(rig.Slow("evalsha", 2*time.Second)) }, redlock.ErrExpiring},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 5, func(t *testing.T, cl *rig.Cluster) {
-				u := cl.User(1, rig.Patient(time.Minute))
-				l := u.Must(t)
-				ctx := l.Watch(t.Context())
-				time.Sleep(rig.TTL / 10)
-				u.Each(c.fault)
-				<-ctx.Done()
-				require.Equal(t, 20*time.Millisecond, l.Validity(), "2 % of the TTL ahead")
-				require.ErrorIs(t, context.Cause(ctx), redlock.ErrExpiring)
-				require.ErrorIs(t, context.Cause(ctx), c.cause)
-			})
-		})
-	}
+	}, func(t *testing.T, cl *rig.Cluster, c row) {
+		u := cl.User(1, rig.Patient(time.Minute))
+		l := u.Must(t)
+		ctx := l.Watch(t.Context())
+		time.Sleep(rig.TTL / 10)
+		u.Each(c.fault)
+		<-ctx.Done()
+		require.Equal(t, 20*time.Millisecond, l.Validity(), "2 % of the TTL ahead")
+		require.ErrorIs(t, context.Cause(ctx), redlock.ErrExpiring)
+		require.ErrorIs(t, context.Cause(ctx), c.cause)
+	})
 }
 
 // The order of the two goroutines must not matter.

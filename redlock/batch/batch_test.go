@@ -50,24 +50,21 @@ func together(t *testing.T, u *rig.User, callers int, each func(err error)) {
 }
 
 func TestPipelines_ConcurrentCommands_ShareOneWrite(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		options []rig.Option
 		writes  int32
-	}{
+	}
+	rig.Cases(t, 1, map[string]row{
 		"with pipelines: the first alone, all others together": {[]rig.Option{decorated}, 2},
 		"without: every command alone":                         {nil, 20},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 1, func(t *testing.T, cl *rig.Cluster) {
-				u := cl.User(1, c.options...)
-				u.WarmUp(t)
-				n := writes(u, "set")
-				u.Links[0].OnReply(rig.Slow("set", batch.Wait/2))
-				together(t, u, 20, func(err error) { require.NoError(t, err) })
-				require.Equal(t, c.writes, n.Load())
-			})
-		})
-	}
+	}, func(t *testing.T, cl *rig.Cluster, c row) {
+		u := cl.User(1, c.options...)
+		u.WarmUp(t)
+		n := writes(u, "set")
+		u.Links[0].OnReply(rig.Slow("set", batch.Wait/2))
+		together(t, u, 20, func(err error) { require.NoError(t, err) })
+		require.Equal(t, c.writes, n.Load())
+	})
 }
 
 func TestPipelines_SlowExchange_DelaysOthersByOneWait(t *testing.T) {
@@ -134,37 +131,34 @@ func TestPipelines_CancelledCaller_OthersInThePipelineSucceed(t *testing.T) {
 // One caller retries every few milliseconds while another holds the lock and one node of three does not answer. The
 // cost must not depend on the retry rate, whether or not the node was identified before it hung.
 func TestPipelines_HungNode_BoundedConnectionsAndGoroutines(t *testing.T) {
-	for name, identified := range map[string]bool{"identified before": true, "never identified": false} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
-				u := c.User(1, decorated, hurried)
-				if identified {
-					u.WarmUp(t)
-				}
-				c.Occupy(1, 2)
-				u.Each((*rig.Link).Hang, 3)
-				before := runtime.NumGoroutine()
+	cases := map[string]bool{"identified before": true, "never identified": false}
+	rig.Cases(t, 3, cases, func(t *testing.T, c *rig.Cluster, identified bool) {
+		u := c.User(1, decorated, hurried)
+		if identified {
+			u.WarmUp(t)
+		}
+		c.Occupy(1, 2)
+		u.Each((*rig.Link).Hang, 3)
+		before := runtime.NumGoroutine()
 
-				ctx, cancel := context.WithTimeout(t.Context(), 10*rig.TTL)
-				defer cancel()
-				var goroutines, connections atomic.Int32
-				go func() {
-					for ctx.Err() == nil {
-						goroutines.Store(max(goroutines.Load(), int32(runtime.NumGoroutine()-before)))
-						connections.Store(max(connections.Load(), int32(u.Clients[2].PoolStats().TotalConns)))
-						time.Sleep(rig.TTL / 20)
-					}
-				}()
-				_, err := u.Acquire(ctx, rig.Key, rig.TTL)
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				synctest.Wait()
-				// Without a bound: 5,000 and 20 if it was identified, 1,700 and 20 if not.
-				require.LessOrEqual(t, int(goroutines.Load()), 200, "goroutines")
-				require.LessOrEqual(t, int(connections.Load()), 12, "connections")
-				t.Logf("at most %d connections and %d goroutines", connections.Load(), goroutines.Load())
-			})
-		})
-	}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*rig.TTL)
+		defer cancel()
+		var goroutines, connections atomic.Int32
+		go func() {
+			for ctx.Err() == nil {
+				goroutines.Store(max(goroutines.Load(), int32(runtime.NumGoroutine()-before)))
+				connections.Store(max(connections.Load(), int32(u.Clients[2].PoolStats().TotalConns)))
+				time.Sleep(rig.TTL / 20)
+			}
+		}()
+		_, err := u.Acquire(ctx, rig.Key, rig.TTL)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		// Without a bound: 5,000 and 20 if it was identified, 1,700 and 20 if not.
+		require.LessOrEqual(t, int(goroutines.Load()), 200, "goroutines")
+		require.LessOrEqual(t, int(connections.Load()), 12, "connections")
+		t.Logf("at most %d connections and %d goroutines", connections.Load(), goroutines.Load())
+	})
 }
 
 func TestPipelines_HungNodeRecovers_IsUsedAgain(t *testing.T) {

@@ -61,30 +61,27 @@ func answerInfo(c *rig.Cluster, answer func(*peer.Peer)) {
 }
 
 func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
-	for name, held := range map[string]bool{"key is free": false, "key is held by another": true} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
-				var asked atomic.Int32
-				answerInfo(c, func(p *peer.Peer) {
-					asked.Add(1)
-					p.WriteError("NOPERM this user has no permissions to run the 'info' command")
-				})
-				u := c.User(1, rig.Guarded(0))
-				if held {
-					c.Occupy(1, 2, 3)
-					_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
-					require.ErrorIs(t, err, redlock.ErrHeld)
-					synctest.Wait()
-					c.Free(1, 2, 3)
-				} else {
-					u.WarmUp(t)
-				}
-				u.Must(t)
-				synctest.Wait()
-				require.EqualValues(t, 3, asked.Load(), "each is asked once")
-			})
+	cases := map[string]bool{"key is free": false, "key is held by another": true}
+	rig.Cases(t, 3, cases, func(t *testing.T, c *rig.Cluster, held bool) {
+		var asked atomic.Int32
+		answerInfo(c, func(p *peer.Peer) {
+			asked.Add(1)
+			p.WriteError("NOPERM this user has no permissions to run the 'info' command")
 		})
-	}
+		u := c.User(1, rig.Guarded(0))
+		if held {
+			c.Occupy(1, 2, 3)
+			_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+			require.ErrorIs(t, err, redlock.ErrHeld)
+			synctest.Wait()
+			c.Free(1, 2, 3)
+		} else {
+			u.WarmUp(t)
+		}
+		u.Must(t)
+		synctest.Wait()
+		require.EqualValues(t, 3, asked.Load(), "each is asked once")
+	})
 }
 
 func guarded(c *rig.Cluster, seed uint64, opts ...rig.Option) *rig.User {
@@ -168,43 +165,40 @@ func TestGuard_SendsInfoOnNewConnectionsOnly(t *testing.T) {
 
 // The client library sends the SET again on a new connection, whose server is not verified yet.
 func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
-	for name, restarted := range map[string]bool{"to the same server": false, "to one that has restarted": true} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
-				time.Sleep(rig.Settled)
-				u := guarded(c, 1, rig.Clients(func(o *redis.Options) { o.MaxRetries = 1 }))
-				u.Reach(1, 2)
-				for range 3 {
-					u.WarmUp(t)
-				}
-				asked := c.Servers[0].InfoCalls.Load()
-				p := c.Servers[0]
-				var once sync.Once
-				u.Each(func(l *rig.Link) {
-					l.OnCommand(func(command string) error {
-						if command == "set" {
-							once.Do(func() {
-								if restarted {
-									p.Restart()
-									return
-								}
-								p.Drop()
-							})
+	cases := map[string]bool{"to the same server": false, "to one that has restarted": true}
+	rig.Cases(t, 3, cases, func(t *testing.T, c *rig.Cluster, restarted bool) {
+		time.Sleep(rig.Settled)
+		u := guarded(c, 1, rig.Clients(func(o *redis.Options) { o.MaxRetries = 1 }))
+		u.Reach(1, 2)
+		for range 3 {
+			u.WarmUp(t)
+		}
+		asked := c.Servers[0].InfoCalls.Load()
+		p := c.Servers[0]
+		var once sync.Once
+		u.Each(func(l *rig.Link) {
+			l.OnCommand(func(command string) error {
+				if command == "set" {
+					once.Do(func() {
+						if restarted {
+							p.Restart()
+							return
 						}
-						return nil
+						p.Drop()
 					})
-				}, 1)
-				_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
-				synctest.Wait()
-				if restarted {
-					require.ErrorIs(t, err, guard.ErrRestarted)
-				} else {
-					require.NoError(t, err)
 				}
-				require.Equal(t, asked+1, p.InfoCalls.Load(), "one INFO after the SET")
+				return nil
 			})
-		})
-	}
+		}, 1)
+		_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		synctest.Wait()
+		if restarted {
+			require.ErrorIs(t, err, guard.ErrRestarted)
+		} else {
+			require.NoError(t, err)
+		}
+		require.Equal(t, asked+1, p.InfoCalls.Load(), "one INFO after the SET")
+	})
 }
 
 // A server whose clock ran late at its start reports a long uptime once the clock is right. A client that knew the
@@ -254,24 +248,20 @@ func TestRestartBehindProxy_OldConnections_IsNotNoticed(t *testing.T) {
 }
 
 func TestGuard_NoUptime_RefusesVotes(t *testing.T) {
-	for name, answer := range map[string]func(*peer.Peer){
+	rig.Cases(t, 1, map[string]func(*peer.Peer){
 		"refused":        func(p *peer.Peer) { p.WriteError("NOPERM no permissions to run the 'info' command") },
 		"without uptime": func(p *peer.Peer) { p.WriteBulk("# Server\r\nrun_id:1\r\n") },
 		"invalid uptime": func(p *peer.Peer) { p.WriteBulk("# Server\r\nuptime_in_seconds:long\r\n") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
-				answerInfo(c, answer)
-				u := c.User(1, rig.Guarded(rig.Longest))
-				for range 2 {
-					_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
-					require.ErrorIs(t, err, redlock.ErrNoMajority)
-					require.ErrorContains(t, err, "no uptime, which the restart guard needs: allow INFO")
-					synctest.Wait()
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, c *rig.Cluster, answer func(*peer.Peer)) {
+		answerInfo(c, answer)
+		u := c.User(1, rig.Guarded(rig.Longest))
+		for range 2 {
+			_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
+			require.ErrorIs(t, err, redlock.ErrNoMajority)
+			require.ErrorContains(t, err, "no uptime, which the restart guard needs: allow INFO")
+			synctest.Wait()
+		}
+	})
 }
 
 func TestExtend_ReplyToSetLost_CountsTheKey(t *testing.T) {

@@ -89,67 +89,61 @@ const (
 
 // A command that the server does not know or permit costs one exchange, once.
 func TestCommands_DialectFollowsTheServer(t *testing.T) {
-	for _, c := range []struct {
-		name, info string
-		knows      []string
-		refusal    string
-		want       string // DELEX, DELIFEQ, SET IFEQ, EVALSHA, of two releases and two extensions
-	}{
-		{"Redis 8.6", redis86Info, []string{"DELEX", "IFEQ"}, "", "2 0 2 0"},
-		{"Valkey 9.1", valkey91Info, []string{"DELIFEQ", "IFEQ"}, "", "0 2 2 0"},
-		{"Redis 7.0", redis70Info, nil, "", "0 0 0 4"},
-		{"Valkey 8.1, with SET IFEQ only", valkey81Info, []string{"IFEQ"}, "", "0 0 0 4"},
-		{"another product, that calls itself Redis 8.6", redis86Info, nil, "", "0 0 1 4"},
-		{"a user without the right", valkey91Info, []string{"IFEQ"}, "NOPERM User app has no permissions to run the '%s' " +
-			"command", "0 1 1 3"},
-		{"an unreadable version", "redis_version:new\r\nrun_id:%d\r\n", nil, "", "0 0 0 4"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			rig.InBubble(t, 1, func(t *testing.T, cl *rig.Cluster) {
-				s := newFakeProduct(cl.Servers[0], fmt.Sprintf(c.info, 1), c.knows...)
-				if c.refusal != "" {
-					s.refusal = c.refusal
-				}
-				u := cl.User(1, decorated)
-				for range 2 {
-					l := u.Must(t)
-					time.Sleep(rig.TTL / 2)
-					require.NoError(t, l.Extend(t.Context()))
-					require.Equal(t, rig.TTL, s.TTL(rig.Key))
-					require.NoError(t, l.Release(t.Context()))
-					require.False(t, s.Exists(rig.Key))
-					synctest.Wait()
-				}
-				require.Equal(t, c.want, fmt.Sprint(s.asked["DELEX"].Load(), s.asked["DELIFEQ"].Load(), s.asked["IFEQ"].Load(),
-					s.asked["EVALSHA"].Load()))
-			})
-		})
+	type row struct {
+		info    string
+		knows   []string
+		refusal string
+		want    string // DELEX, DELIFEQ, SET IFEQ, EVALSHA, of two releases and two extensions
 	}
+	rig.Cases(t, 1, map[string]row{
+		"Redis 8.6":                      {redis86Info, []string{"DELEX", "IFEQ"}, "", "2 0 2 0"},
+		"Valkey 9.1":                     {valkey91Info, []string{"DELIFEQ", "IFEQ"}, "", "0 2 2 0"},
+		"Redis 7.0":                      {redis70Info, nil, "", "0 0 0 4"},
+		"Valkey 8.1, with SET IFEQ only": {valkey81Info, []string{"IFEQ"}, "", "0 0 0 4"},
+		"another product, that calls itself Redis 8.6": {redis86Info, nil, "", "0 0 1 4"},
+		"a user without the right": {valkey91Info, []string{"IFEQ"}, "NOPERM User app has no permissions to run the '%s' " +
+			"command", "0 1 1 3"},
+		"an unreadable version": {"redis_version:new\r\nrun_id:%d\r\n", nil, "", "0 0 0 4"},
+	}, func(t *testing.T, cl *rig.Cluster, c row) {
+		s := newFakeProduct(cl.Servers[0], fmt.Sprintf(c.info, 1), c.knows...)
+		if c.refusal != "" {
+			s.refusal = c.refusal
+		}
+		u := cl.User(1, decorated)
+		for range 2 {
+			l := u.Must(t)
+			time.Sleep(rig.TTL / 2)
+			require.NoError(t, l.Extend(t.Context()))
+			require.Equal(t, rig.TTL, s.TTL(rig.Key))
+			require.NoError(t, l.Release(t.Context()))
+			require.False(t, s.Exists(rig.Key))
+			synctest.Wait()
+		}
+		require.Equal(t, c.want, fmt.Sprint(s.asked["DELEX"].Load(), s.asked["DELIFEQ"].Load(), s.asked["IFEQ"].Load(),
+			s.asked["EVALSHA"].Load()))
+	})
 }
 
 func TestEveryDialect_KeyOfAnotherClient_StaysUnchanged(t *testing.T) {
-	for name, c := range map[string]struct {
+	type row struct {
 		info  string
 		knows []string
-	}{
+	}
+	rig.Cases(t, 3, map[string]row{
 		"Redis 8.6":  {redis86Info, []string{"DELEX", "IFEQ"}},
 		"Valkey 9.1": {valkey91Info, []string{"DELIFEQ", "IFEQ"}},
 		"Redis 7.0":  {redis70Info, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig.InBubble(t, 3, func(t *testing.T, cl *rig.Cluster) {
-				for i, m := range cl.Servers {
-					newFakeProduct(m, fmt.Sprintf(c.info, i), c.knows...)
-				}
-				u := cl.User(1, decorated)
-				l := u.Must(t)
-				cl.Occupy(1, 2)
-				require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
-				require.ErrorIs(t, l.Release(t.Context()), redlock.ErrLost)
-				synctest.Wait()
-				require.Equal(t, []string{"another", "another", ""}, cl.Owners())
-				require.Equal(t, time.Minute, cl.Servers[0].TTL(rig.Key))
-			})
-		})
-	}
+	}, func(t *testing.T, cl *rig.Cluster, c row) {
+		for i, m := range cl.Servers {
+			newFakeProduct(m, fmt.Sprintf(c.info, i), c.knows...)
+		}
+		u := cl.User(1, decorated)
+		l := u.Must(t)
+		cl.Occupy(1, 2)
+		require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
+		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrLost)
+		synctest.Wait()
+		require.Equal(t, []string{"another", "another", ""}, cl.Owners())
+		require.Equal(t, time.Minute, cl.Servers[0].TTL(rig.Key))
+	})
 }

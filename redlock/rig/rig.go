@@ -52,6 +52,16 @@ func InBubble(t *testing.T, n int, test func(*testing.T, *Cluster)) {
 	})
 }
 
+// Cases runs a test on n servers for each case, as a subtest.
+func Cases[C any](t *testing.T, n int, cases map[string]C, test func(*testing.T, *Cluster, C)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			InBubble(t, n, func(t *testing.T, servers *Cluster) { test(t, servers, c) })
+		})
+	}
+}
+
 func (c *Cluster) close() {
 	for i := len(c.Closers) - 1; i >= 0; i-- {
 		_ = c.Closers[i].Close()
