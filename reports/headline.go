@@ -9,7 +9,7 @@ import (
 
 // Headline is one sentence on how an update was lost. It is "" for other violations: their own sentence suffices.
 func (s *Story) Headline(v *checker.Violation) string {
-	if s == nil || v == nil || s.Store == nil {
+	if s == nil || v == nil {
 		return ""
 	}
 	for _, p := range s.Store.Points {

@@ -61,7 +61,7 @@ type Story struct {
 	AllClients  []string // in the order of the run
 	Clients     []Lane   // the drawn clients
 	Nodes       []Lane
-	Store       *Lane // nil if unused
+	Store       Lane // empty if unused
 	Faults      []Band
 	Marks       []Mark
 	// Omitted counts the turns that were left out to keep the story short.
@@ -97,9 +97,7 @@ func (h *History) Tell(v *checker.Violation) Story {
 	for _, name := range h.header.Servers() {
 		s.Nodes = append(s.Nodes, *t.lane(name))
 	}
-	if s.Store = t.lanes[history.StoreName]; s.Store != nil {
-		s.Store.Name = history.StoreName
-	}
+	s.Store = *t.lane(history.StoreName)
 	t.joinBands()
 	s.Settings = settings(t.background, h.header)
 	s.Marks, s.Omitted = t.turns()

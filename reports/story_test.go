@@ -198,7 +198,7 @@ func TestHeadline_LostUpdate_NamesItsCause(t *testing.T) {
 		"c1 overwrote c2's update": {{From: 10, Until: 90, State: Holding}},
 	} {
 		s := Story{Clients: []Lane{{Name: "c1", Stretches: stretches}},
-			Store: &Lane{Points: []Point{{Time: 60, Kind: PointUndoing, Owner: "c1", Victim: "c2"}}}}
+			Store: Lane{Points: []Point{{Time: 60, Kind: PointUndoing, Owner: "c1", Victim: "c2"}}}}
 		require.Equal(t, want, s.Headline(v))
 		require.Empty(t, s.Headline(nil))
 		require.Empty(t, s.Headline(&checker.Violation{From: 50, Until: 55, Processes: []string{"c3", "c4"}}))

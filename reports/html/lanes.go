@@ -89,11 +89,11 @@ func (t *timeline) node(n reports.Lane) {
 }
 
 func (t *timeline) store() {
-	if t.story.Store == nil {
+	if len(t.story.Store.Stretches)+len(t.story.Store.Points) == 0 {
 		return
 	}
 	t.y += gapHeight
-	l := t.stretches(*t.story.Store, "store", storeHeight, storeHeight/2-2,
+	l := t.stretches(t.story.Store, "store", storeHeight, storeHeight/2-2,
 		func(s reports.Stretch) (class, label, text string) {
 			return "using " + t.ownerClass(s.Owner), "", s.Owner + " uses the store"
 		})

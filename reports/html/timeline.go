@@ -165,11 +165,7 @@ func (t *timeline) lastTime() int64 {
 // edges are the times at which drawn things begin or end.
 func (t *timeline) edges() []int64 {
 	var all []int64
-	lanes := slices.Concat(t.story.Clients, t.story.Nodes)
-	if t.story.Store != nil {
-		lanes = append(lanes, *t.story.Store)
-	}
-	for _, l := range lanes {
+	for _, l := range slices.Concat(t.story.Clients, t.story.Nodes, []reports.Lane{t.story.Store}) {
 		for _, stretch := range l.Stretches {
 			all = append(all, stretch.From, stretch.Until)
 		}
