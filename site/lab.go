@@ -234,7 +234,7 @@ func accounts(id string, trial suite.Result) ([]*html.Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	return html.Accounts(id, trial, h), nil
+	return html.Accounts(id, reports.Findings(trial, h)), nil
 }
 
 // remark comments on a prediction, or on a change of the verdict.

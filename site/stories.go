@@ -76,7 +76,7 @@ func Evidence(recorded io.Reader, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return rendered(html.Accounts(id, reports.TrialOf(verdict), h))
+	return rendered(html.Accounts(id, reports.Findings(reports.TrialOf(verdict), h)))
 }
 
 func rendered(all []*html.Account) (string, error) {

@@ -12,14 +12,8 @@ type Account struct {
 	Picture *timeline
 }
 
-// Accounts returns an account of the first violation of each property or, without violations, of the whole history.
-// Their element ids begin with id. There is none if no client ever held a lease and no node a key.
-func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
-	return accounts(id, reports.Findings(trial, h))
-}
-
-// accounts skips findings without a story.
-func accounts(id string, found []reports.Finding) (all []*Account) {
+// Accounts returns an account of each finding with a story. Their element ids begin with id.
+func Accounts(id string, found []reports.Finding) (all []*Account) {
 	for _, f := range found {
 		if f.Story == nil {
 			continue

@@ -93,7 +93,7 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 			a.Problem = f.Err.Error()
 		}
 	}
-	all := accounts(a.ID, found)
+	all := Accounts(a.ID, found)
 	if len(all) == 0 {
 		return a
 	}
