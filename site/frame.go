@@ -6,7 +6,6 @@ import (
 	"html/template"
 
 	"example.org/lockproof/lab"
-	"example.org/lockproof/reports"
 	"example.org/lockproof/reports/html"
 )
 
@@ -16,7 +15,6 @@ var files embed.FS
 // The engine's templates call no methods: without text/template's lookup of methods by name the linker drops uncalled
 // methods, half of the engine.
 var pages = template.Must(html.Parts().Funcs(template.FuncMap{
-	"duration": reports.Duration,
 	"meaning":  html.Meaning,
 	"mostSeed": func() int { return lab.MostSeed },
 	"text":     lab.Text,

@@ -24,7 +24,6 @@ var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 	"half": func(x float64) float64 { return x / 2 },
 	"add":  func(a, b float64) float64 { return a + b },
 
-	"duration": reports.Duration,
 	"sentence": sentence,
 	"cause":    func(text string) string { return sentence(strings.TrimPrefix(text, "cause: ")) },
 	"trial":    func(t reports.Trial) string { return reports.TrialText(t.Result) },

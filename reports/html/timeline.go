@@ -52,7 +52,6 @@ type timeline struct {
 	LanesTop      float64
 	LanesBottom   float64
 	LanesHeight   float64 // height of all lanes
-	AxisY         float64
 
 	story     *reports.Story
 	violation *checker.Violation // nil: no violation
@@ -141,7 +140,6 @@ func draw(id string, f reports.Finding) *timeline {
 		b.Text = "The history ends at " + reports.Moment(end) + ": later leases are the clients' own view"
 		t.Ending = &b
 	}
-	t.AxisY = t.y
 	t.Height = t.y + axisHeight
 	t.ticks()
 	return t
