@@ -3,12 +3,13 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.org/lockproof/reports/terminal"
 )
 
-// numbers are one-column labels for marks.
+// numbers are one-column labels for marks; a story has maxTurns at most.
 const numbers = "123456789abcdefghijklmnopqrstuvwxyz"
 
 // stateGlyphs draw each state in one column; the legend explains them.
@@ -136,20 +137,16 @@ func (d *drawing) brokenLane() string {
 // markLane numbers the marks at their columns. Marks on one column share the number of the first.
 func (d *drawing) markLane() string {
 	cells := blank(d.columns)
-	for i := len(d.numbered()) - 1; i >= 0; i-- {
-		from, _ := d.span(Stretch{From: d.Marks[i].Time, Until: d.Marks[i].Time})
+	for i, m := range slices.Backward(d.Marks) {
+		from, _ := d.span(Stretch{From: m.Time, Until: m.Time})
 		cells[from] = numbers[i]
 	}
 	return string(cells)
 }
 
-func (d *drawing) numbered() []Mark {
-	return d.Marks[:min(len(d.Marks), len(numbers))]
-}
-
 func (d *drawing) markTexts(width int) []string {
 	var lines []string
-	for i, m := range d.numbered() {
+	for i, m := range d.Marks {
 		lines = append(lines, terminal.Hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), terminal.Clean(m.Text),
 			width)...)
 	}
@@ -175,8 +172,9 @@ func (d *drawing) legend(width int) []string {
 
 // axis writes times in round steps, each label beginning at its column.
 func (d *drawing) axis() string {
+	const room = 12 // for a label and a gap
 	cells := []rune(string(blank(d.columns)))
-	step := d.step()
+	step := RoundStep(float64(d.Until-d.From) * room / float64(d.columns))
 	for t := (d.From + step - 1) / step * step; t <= d.Until; t += step {
 		label := []rune("|" + timeText(t))
 		if from := d.column(t); from+len(label) <= d.columns {
@@ -184,12 +182,6 @@ func (d *drawing) axis() string {
 		}
 	}
 	return string(cells)
-}
-
-// step is a round duration with room for a label and a gap.
-func (d *drawing) step() int64 {
-	const room = 12
-	return RoundStep(float64(d.Until-d.From) * room / float64(d.columns))
 }
 
 // RoundStep is the step of a time axis: the smallest of 1, 2, 5, 10, ... nanoseconds that is at least least.
