@@ -197,16 +197,10 @@ func verdictCell(row *Row, screen terminal.Screen) string {
 		return strings.Join(lines, "\n")
 	case row.Standing == suite.HarnessError:
 		return "none: the harness failed"
+	case len(row.Properties) == 0:
+		return VerdictSigns[history.Inconclusive] + " nothing violated"
 	}
-	return VerdictSigns[row.noneViolated()] + " nothing violated"
-}
-
-// noneViolated is the verdict of a row that names no property and violates none.
-func (r *Row) noneViolated() string {
-	if len(r.Properties) == 0 {
-		return history.Inconclusive
-	}
-	return history.Holds
+	return VerdictSigns[history.Holds] + " nothing violated"
 }
 
 // verdictLine is a property's worst verdict. If trials differ, it adds that verdict's share, and on a verbose screen
