@@ -30,29 +30,20 @@ func fenced(text string) string {
 	return fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
 }
 
-// Headline is the result of the run in three words.
-func (r *Report) Headline() string {
-	switch r.ExitCode() {
-	case ExitDiffers:
-		return "not as expected"
-	case ExitFailed:
-		return "the harness failed"
-	case ExitInconclusive:
-		return "inconclusive"
-	}
-	return "as expected"
+// headlines are the results of a run by its exit code.
+var headlines = map[int]struct {
+	text string
+	tone Tone
+}{
+	ExitAsExpected: {"as expected", Good}, ExitDiffers: {"not as expected", Bad},
+	ExitFailed: {"the harness failed", Bad}, ExitInconclusive: {"inconclusive", Doubt},
 }
 
+// Headline is the result of the run in three words.
+func (r *Report) Headline() string { return headlines[r.ExitCode()].text }
+
 // Tone is the tone of the headline.
-func (r *Report) Tone() Tone {
-	switch r.ExitCode() {
-	case ExitAsExpected:
-		return Good
-	case ExitInconclusive:
-		return Doubt
-	}
-	return Bad
-}
+func (r *Report) Tone() Tone { return headlines[r.ExitCode()].tone }
 
 // Setting describes the options of the run.
 func (r *Report) Setting() string {
