@@ -86,11 +86,11 @@ func (r *Row) ShownTrial() Trial {
 	return r.First()
 }
 
-// readFindings returns the findings of the shown trial. If its history is unreadable, each violation and one more
-// finding have the error.
-func (r *Row) readFindings() []Finding {
+// readFindings returns the findings of the shown trial, whose history is in the folder out. If the history is
+// unreadable, each violation and one more finding have the error.
+func (r *Row) readFindings(out string) []Finding {
 	shown := r.ShownTrial().Result
-	h, err := r.history(shown)
+	h, err := historyOf(shown, out)
 	all := Findings(shown, h)
 	if err != nil {
 		for i := range all {
@@ -103,8 +103,8 @@ func (r *Row) readFindings() []Finding {
 	return all
 }
 
-// history reads the history of one trial, nil if it was not kept.
-func (r *Row) history(t suite.Result) (*History, error) {
+// historyOf reads the history of one trial, nil if it was not kept.
+func historyOf(t suite.Result, out string) (*History, error) {
 	if t.History == "" {
 		return nil, nil
 	}
@@ -112,7 +112,7 @@ func (r *Row) history(t suite.Result) (*History, error) {
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("the history %q is not a path below the output folder", t.History)
 	}
-	return readToDraw(filepath.Join(r.out, name))
+	return readToDraw(filepath.Join(out, name))
 }
 
 // ViolationCount returns the number of a trial's violations. A result lists only the first few.

@@ -76,8 +76,6 @@ type Row struct {
 
 	// Findings describes the shown trial. Several files use it, so that it is computed once.
 	Findings func() []Finding `json:"-"`
-
-	out string // the folder with the histories
 }
 
 // Trial is one trial with its standing.
@@ -140,8 +138,7 @@ func New(trials []suite.Result, run Run) *Report {
 		id := rowID(t)
 		row := rows[id]
 		if row == nil {
-			row = &Row{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Lock: t.Lock, Without: t.Without,
-				out: run.Options.Out}
+			row = &Row{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Lock: t.Lock, Without: t.Without}
 			rows[id] = row
 			report.Rows = append(report.Rows, row)
 		}
@@ -150,7 +147,7 @@ func New(trials []suite.Result, run Run) *Report {
 	}
 	for _, row := range report.Rows {
 		row.summarize()
-		row.Findings = sync.OnceValue(row.readFindings)
+		row.Findings = sync.OnceValue(func() []Finding { return row.readFindings(run.Options.Out) })
 	}
 	return report
 }
