@@ -15,18 +15,13 @@ const (
 )
 
 func lock(file *os.File, how int) (bool, error) {
-	err := retryInterrupted(func() error { return unix.Flock(int(file.Fd()), how|unix.LOCK_NB) })
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// retryInterrupted retries a call that a signal has interrupted.
-func retryInterrupted(call func() error) error {
 	for {
-		if err := call(); !errors.Is(err, unix.EINTR) {
-			return err
+		switch err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB); {
+		case errors.Is(err, unix.EINTR): // a signal has interrupted it
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		default:
+			return err == nil, err
 		}
 	}
 }
