@@ -31,7 +31,10 @@ const (
 // Pipelines is a decorator that batches commands.
 func Pipelines(servers []*server.Server, _ []redlock.Node) error {
 	for _, s := range servers {
-		s.Send = (&batcher{send: s.Send}).do
+		b := &batcher{send: s.Send}
+		b.overdue = time.AfterFunc(math.MaxInt64, b.sendOverdue)
+		b.overdue.Stop()
+		s.Send = b.do
 	}
 	return nil
 }
@@ -46,7 +49,7 @@ type batcher struct {
 	silent   int // exchanges begun since the server's last reply
 	pending  int // acquire attempts without a reply
 	waiting  []*request
-	overdue  *time.Timer // runs while requests wait; made when first needed
+	overdue  *time.Timer // ends the wait of requests
 }
 
 type request struct {
@@ -114,7 +117,7 @@ func (b *batcher) enter(ctx context.Context, commands []redis.Cmder) *request {
 	r := &request{ctx, commands, make(chan []*request, 1)}
 	b.waiting = append(b.waiting, r)
 	if len(b.waiting) == 1 {
-		b.limit(Wait * time.Duration(max(b.underway, 1<<min(b.silent, doublings)>>1)))
+		b.overdue.Reset(Wait * time.Duration(max(b.underway, 1<<min(b.silent, doublings)>>1)))
 	}
 	return r
 }
@@ -125,17 +128,10 @@ func (b *batcher) beginExchange() {
 	b.silent++
 }
 
-// limit makes waiting requests wait for d at most. b.mu is held.
-func (b *batcher) limit(d time.Duration) {
-	if b.overdue == nil {
-		b.overdue = time.AfterFunc(d, func() {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.sendWaiting()
-		})
-		return
-	}
-	b.overdue.Reset(d)
+func (b *batcher) sendOverdue() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sendWaiting()
 }
 
 // endExchange ends an exchange whose first caller had these commands.
