@@ -23,21 +23,20 @@ func Commands(servers []*server.Server, nodes []redlock.Node) error {
 	return nil
 }
 
-// dialect is a server's set of commands that compare and act in one step.
-type dialect int32
+// dialect is a server's command that compares and deletes in one step. A server that has one also has SET IFEQ.
+type dialect func(redlock.Claim) []any
 
-const (
-	scripts dialect = iota // every server that allows them
-	redis84
-	valkey9
+var (
+	redis84 dialect = func(c redlock.Claim) []any { return []any{"delex", c.Key, "ifeq", c.Token} }
+	valkey9 dialect = func(c redlock.Claim) []any { return []any{"delifeq", c.Key, c.Token} }
 )
 
 type node struct {
 	*server.Server
 	next    redlock.Node
 	send    func(context.Context, ...redis.Cmder)
-	known   atomic.Bool  // the server has answered or refused INFO
-	dialect atomic.Int32 // a dialect
+	known   atomic.Bool             // the server has answered or refused INFO
+	dialect atomic.Pointer[dialect] // nil: scripts
 }
 
 // sendAndIdentify sends commands, with INFO ahead of a SET if the dialect is unknown and the caller sends no INFO. It
@@ -59,24 +58,24 @@ func (n *node) sendAndIdentify(ctx context.Context, commands ...redis.Cmder) {
 	text, err := info.Result()
 	switch answered := last.Err() == nil || errors.Is(last.Err(), redis.Nil); {
 	case err == nil:
-		n.dialect.Store(int32(dialectOf(text)))
+		n.dialect.Store(dialectOf(text))
 		n.known.Store(true)
 	case errors.As(err, &refused) && answered:
 		n.known.Store(true)
 	}
 }
 
-// dialectOf reads INFO server. Other products report a Redis version: one that reports 8.4 and lacks its commands gets
-// scripts after its first refusal.
-func dialectOf(info string) dialect {
+// dialectOf reads INFO server; nil means scripts. Other products report a Redis version: one that reports 8.4 and lacks
+// its commands gets scripts after its first refusal.
+func dialectOf(info string) *dialect {
 	switch name := server.InfoField(info, "server_name"); {
 	// Valkey's redis_version is the version that it is compatible with.
 	case name == "valkey" && atLeast(server.InfoField(info, "valkey_version"), 9, 0):
-		return valkey9
+		return &valkey9
 	case (name == "" || name == "redis") && atLeast(server.InfoField(info, "redis_version"), 8, 4):
-		return redis84
+		return &redis84
 	default:
-		return scripts
+		return nil
 	}
 }
 
@@ -96,14 +95,8 @@ func (n *node) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, h
 }
 
 func (n *node) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
-	switch {
-	case c.Token == "":
-	case dialect(n.dialect.Load()) == redis84:
-		if done, err := n.do(ctx, "delex", c.Key, "ifeq", c.Token); !unknown(err) {
-			return done, err
-		}
-	case dialect(n.dialect.Load()) == valkey9:
-		if done, err := n.do(ctx, "delifeq", c.Key, c.Token); !unknown(err) {
+	if d := n.dialect.Load(); c.Token != "" && d != nil {
+		if done, err := n.do(ctx, (*d)(c)...); !unknown(err) {
 			return done, err
 		}
 	}
@@ -111,7 +104,7 @@ func (n *node) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, error)
 }
 
 func (n *node) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
-	if c.Token != "" && dialect(n.dialect.Load()) != scripts {
+	if c.Token != "" && n.dialect.Load() != nil {
 		if done, err := n.do(ctx, "set", c.Key, c.Token, "ifeq", c.Token, "px", c.TTL.Milliseconds()); !unknown(err) {
 			return done, err
 		}
@@ -131,7 +124,7 @@ func (n *node) do(ctx context.Context, words ...any) (bool, error) {
 		return answer == "OK", err
 	default:
 		if unknown(err) {
-			n.dialect.Store(int32(scripts))
+			n.dialect.Store(nil)
 		}
 		if errors.Is(err, redis.Nil) {
 			err = nil
