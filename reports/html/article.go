@@ -21,7 +21,8 @@ type group struct {
 	ID, Name, Title, Lesson string
 	Source                  []string
 	Articles                []*article
-	Alone                   bool // the page has no other row
+	Folded                  []*article // those that are no findings
+	Alone                   bool       // the page has no other row
 }
 
 // article is a row on the page.
@@ -48,14 +49,9 @@ func (a *article) Reason() string {
 	return a.Why
 }
 
-// Folded are the group's rows that are no findings.
-func (g *group) Folded() []*article {
-	return slices.DeleteFunc(slices.Clone(g.Articles), (*article).IsFinding)
-}
-
 // Link is the group's id, or its first row's if all rows are findings: such a group has no section of its own.
 func (g *group) Link() string {
-	if len(g.Folded()) == 0 {
+	if len(g.Folded) == 0 {
 		return g.Articles[0].ID
 	}
 	return g.ID
@@ -63,9 +59,8 @@ func (g *group) Link() string {
 
 // Worst is the group's first limit or, without one, its first folded row.
 func (g *group) Worst() *article {
-	all := g.Folded()
-	i := slices.IndexFunc(all, func(a *article) bool { return a.Standing == suite.LimitOfClass })
-	return all[max(i, 0)]
+	i := slices.IndexFunc(g.Folded, func(a *article) bool { return a.Standing == suite.LimitOfClass })
+	return g.Folded[max(i, 0)]
 }
 
 func (b *builder) group(row *reports.Row) *group {

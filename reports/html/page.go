@@ -120,9 +120,11 @@ func (b *builder) groups(v *view) {
 		for _, a := range g.Articles {
 			if a.IsFinding() {
 				v.Findings = append(v.Findings, a)
+			} else {
+				g.Folded = append(g.Folded, a)
 			}
 		}
-		v.Folded = v.Folded || len(g.Folded()) > 0
+		v.Folded = v.Folded || len(g.Folded) > 0
 	}
 }
 
