@@ -142,15 +142,13 @@ func lateRelease(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	u := c.User(1, opts...)
 	c.Occupy(1, 2, 3)
 	u.Each(func(l *rig.Link) {
-		l.OnCommand(func(command string) error {
-			if command == "evalsha" {
-				l.OnCommand(nil) // only the first
-				time.Sleep(400 * time.Millisecond)
-				c.Free(1, 2, 3)
-				time.Sleep(400 * time.Millisecond)
-			}
+		l.OnCommand(rig.At("evalsha", func() error {
+			l.OnCommand(nil) // only the first
+			time.Sleep(400 * time.Millisecond)
+			c.Free(1, 2, 3)
+			time.Sleep(400 * time.Millisecond)
 			return nil
-		})
+		}))
 	}, 3)
 	l, err := u.Acquire(t.Context(), rig.Key, rig.TTL)
 	require.NoError(t, err)

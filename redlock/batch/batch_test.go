@@ -27,12 +27,7 @@ var (
 // writes counts how often a command is last in a write to the first server.
 func writes(u *rig.User, name string) *atomic.Int32 {
 	var n atomic.Int32
-	u.Links[0].OnCommand(func(command string) error {
-		if command == name {
-			n.Add(1)
-		}
-		return nil
-	})
+	u.Links[0].OnCommand(rig.At(name, func() error { n.Add(1); return nil }))
 	return &n
 }
 

@@ -173,23 +173,13 @@ func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
 		for range 3 {
 			u.WarmUp(t)
 		}
-		asked := c.Servers[0].InfoCalls.Load()
 		p := c.Servers[0]
+		asked, fault := p.InfoCalls.Load(), p.Drop
+		if restarted {
+			fault = p.Restart
+		}
 		var once sync.Once
-		u.Each(func(l *rig.Link) {
-			l.OnCommand(func(command string) error {
-				if command == "set" {
-					once.Do(func() {
-						if restarted {
-							p.Restart()
-							return
-						}
-						p.Drop()
-					})
-				}
-				return nil
-			})
-		}, 1)
+		u.OnCommand(rig.At("set", func() error { once.Do(fault); return nil }), 1)
 		_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 		synctest.Wait()
 		if restarted {

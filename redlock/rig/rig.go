@@ -76,7 +76,6 @@ func (c *Cluster) close() {
 // command is sent and before its reply is read; an error cuts the connection.
 type Link struct {
 	server *Server
-	addr   string
 	mu     sync.Mutex
 	out    func(command string) error
 	back   func(command string) error
@@ -183,24 +182,24 @@ func asSocket(err error) error {
 	return err
 }
 
+// At calls a function at commands of a name.
+func At(name string, do func() error) func(string) error {
+	return func(command string) error {
+		if command != name {
+			return nil
+		}
+		return do()
+	}
+}
+
 // Slow delays commands of a name.
 func Slow(name string, d time.Duration) func(string) error {
-	return func(command string) error {
-		if command == name {
-			time.Sleep(d)
-		}
-		return nil
-	}
+	return At(name, func() error { time.Sleep(d); return nil })
 }
 
 // Failing fails at commands of a name.
 func Failing(name string, with error) func(string) error {
-	return func(command string) error {
-		if command == name {
-			return with
-		}
-		return nil
-	}
+	return At(name, func() error { return with })
 }
 
 // Breaking ends the connection at commands of a name.
@@ -209,14 +208,7 @@ func Breaking(name string) func(string) error { return Failing(name, io.ErrUnexp
 // Losing drops replies to commands of a name. It first lets the server carry out the whole pipeline: the name is that
 // of the pipeline's last command, and the reply may be that of an earlier one.
 func Losing(name string) func(string) error {
-	lost := Breaking(name)
-	return func(command string) error {
-		err := lost(command)
-		if err != nil {
-			time.Sleep(time.Nanosecond)
-		}
-		return err
-	}
+	return At(name, func() error { time.Sleep(time.Nanosecond); return io.ErrUnexpectedEOF })
 }
 
 // User is one client of the lock with its own links and clock.
@@ -283,9 +275,9 @@ func (c *Cluster) UserOn(seed uint64, servers []*Server, opts ...Option) *User {
 	}
 	var clients []redis.UniversalClient
 	for i, to := range servers {
-		l := &Link{server: to, addr: fmt.Sprintf("n%d:6379", i+1)}
+		l := &Link{server: to}
 		o := &redis.Options{
-			Addr: l.addr, Dialer: l.dial, Protocol: 2, MaxRetries: -1, DialerRetries: 1,
+			Addr: fmt.Sprintf("n%d:6379", i+1), Dialer: l.dial, Protocol: 2, MaxRetries: -1, DialerRetries: 1,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}
 		for _, set := range s.clients {
