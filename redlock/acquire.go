@@ -99,7 +99,8 @@ func (l *Lease) set(ctx context.Context, node int) (a answer) {
 	default:
 		a = answer{no, fmt.Errorf("held by token %.12q", holder)}
 	}
-	l.sets[node].end(a)
+	l.sets[node].answer = a
+	close(l.sets[node].done)
 	return a
 }
 

@@ -31,11 +31,6 @@ type call struct {
 	repeat sync.Once     // starts the repeated releases of the node
 }
 
-func (c *call) end(a answer) {
-	c.answer = a
-	close(c.done)
-}
-
 func (c *call) returned() bool {
 	select {
 	case <-c.done:
