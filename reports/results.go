@@ -47,8 +47,11 @@ func (r *Report) Results() Results {
 }
 
 // WriteResults writes results.json.
-func (r *Report) WriteResults(w io.Writer) error {
+func (r *Report) WriteResults(w io.Writer) error { return WriteJSON(w, r.Results()) }
+
+// WriteJSON writes a report as indented JSON.
+func WriteJSON(w io.Writer, report any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(r.Results())
+	return encoder.Encode(report)
 }

@@ -17,7 +17,7 @@ var Formats = []string{"text", "json", "github"}
 // WriteFindings writes the findings of one or several answers.
 func WriteFindings(w io.Writer, format string, findings []Finding) error {
 	if format == "json" {
-		return writeJSON(w, append([]Finding{}, findings...))
+		return reports.WriteJSON(w, append([]Finding{}, findings...))
 	}
 	for _, f := range findings {
 		line := fmt.Sprintf("%s: %s %s: %s\n", f.Place, f.ID, verdictWords(f.Verdict), terminal.Clean(f.Message))

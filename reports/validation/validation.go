@@ -4,7 +4,6 @@ package validation
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -57,13 +56,7 @@ func exitCode(a *validate.Answer) int {
 }
 
 // WriteJSON writes the answer as JSON; docs/validate.md describes it.
-func (v *Report) WriteJSON(w io.Writer) error { return writeJSON(w, v) }
-
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
+func (v *Report) WriteJSON(w io.Writer) error { return reports.WriteJSON(w, v) }
 
 // WriteFiles writes the report's file into a folder.
 func (v *Report) WriteFiles(out string) ([]string, error) {
