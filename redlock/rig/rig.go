@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,22 +77,20 @@ func (c *Cluster) close() {
 // command is sent and before its reply is read; an error cuts the connection.
 type Link struct {
 	server *Server
-	mu     sync.Mutex
-	out    func(command string) error
-	back   func(command string) error
+	out    hook
+	back   hook
 }
 
-func (l *Link) OnCommand(f func(string) error) { l.mu.Lock(); l.out = f; l.mu.Unlock() }
-func (l *Link) OnReply(f func(string) error)   { l.mu.Lock(); l.back = f; l.mu.Unlock() }
+type hook = atomic.Pointer[func(command string) error]
 
-func (l *Link) pass(f *func(string) error, command string) error {
-	l.mu.Lock()
-	hook := *f
-	l.mu.Unlock()
-	if hook == nil || command == "" {
-		return nil
+func (l *Link) OnCommand(f func(string) error) { l.out.Store(&f) }
+func (l *Link) OnReply(f func(string) error)   { l.back.Store(&f) }
+
+func pass(h *hook, command string) error {
+	if f := h.Load(); f != nil && *f != nil && command != "" {
+		return (*f)(command)
 	}
-	return hook(command)
+	return nil
 }
 
 // ErrLost makes a Link accept a command and drop it.
@@ -146,7 +145,7 @@ func (c *linkConn) Write(p []byte) (int, error) {
 	for _, m := range commandName.FindAllSubmatch(p, -1) {
 		c.last = strings.ToLower(string(m[1]))
 	}
-	switch err := c.link.pass(&c.link.out, c.last); {
+	switch err := pass(&c.link.out, c.last); {
 	case errors.Is(err, ErrLost):
 		return len(p), nil
 	case err != nil:
@@ -165,7 +164,7 @@ func (c *linkConn) Read(p []byte) (int, error) {
 	if err != nil {
 		return n, asSocket(err)
 	}
-	if err := c.link.pass(&c.link.back, c.last); err != nil {
+	if err := pass(&c.link.back, c.last); err != nil {
 		return 0, err
 	}
 	return n, nil
