@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/filelock"
@@ -35,7 +34,6 @@ type FinishedTrial struct {
 // Progress records the progress of a run.
 type Progress struct {
 	folder *Folder
-	mu     sync.Mutex
 	file   *os.File
 }
 
@@ -62,9 +60,7 @@ func (p *Progress) Observe(t suite.Result) {
 	if standing != suite.AsExpected {
 		done.Why = why
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	json.NewEncoder(p.file).Encode(progressLine{Trial: &done}) // a line in one write
+	json.NewEncoder(p.file).Encode(progressLine{Trial: &done}) // a line in one write, which a file serializes
 }
 
 // End removes the file, after the report was written.
