@@ -76,27 +76,6 @@ func TestMerge_SlicesOnDifferentServers_NamesBoth(t *testing.T) {
 	require.Contains(t, merged.Setting(), "virtual cluster of redis 7.0.15 and valkey 8.1.1")
 }
 
-// It would take the place of a missing one.
-func TestMerge_TrialOfAnotherSuite_IsRefused(t *testing.T) {
-	for name, other := range map[string]suite.Result{
-		"d, trial 0": trial("d", "", 0, history.Holds, history.Holds),
-		"b, trial 1": trial("b", "", 1, history.Holds, history.Holds),
-	} {
-		parts := three()
-		parts[1] = slice(2, other)
-		_, err := Merge(parts, "out")
-		require.EqualError(t, err, "out/2 has "+name+", which is not in its suite")
-	}
-}
-
-// A trial in two slices would hide that another one is missing.
-func TestMerge_SlicesThatShareATrial_AreRefused(t *testing.T) {
-	parts := three()
-	parts[1] = slice(2, trial("a", "", 0, history.Holds, history.Holds))
-	_, err := Merge(parts, "out")
-	require.EqualError(t, err, "the slices overlap: a, trial 0 is there more than once")
-}
-
 func TestMerge_InterruptedSlice_InterruptedRun(t *testing.T) {
 	parts := three()
 	parts[1] = slice(2)
@@ -130,6 +109,12 @@ func TestMerge_MissingSlices_AreNamed(t *testing.T) {
 
 func TestMerge_SlicesOfDifferentRuns_AreRefused(t *testing.T) {
 	apart := "out/1 and out/2 are not slices of one run: "
+	second := func(name string, number int) func([]*Report) []*Report {
+		return func(s []*Report) []*Report {
+			s[1] = slice(2, trial(name, "", number, history.Holds, history.Holds))
+			return s
+		}
+	}
 	for _, c := range []struct {
 		says   string
 		change func([]*Report) []*Report
@@ -154,6 +139,10 @@ func TestMerge_SlicesOfDifferentRuns_AreRefused(t *testing.T) {
 		{"slice 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
 		{"all 3 slices are there and whole, and they have 3 of 4 trials",
 			func(s []*Report) []*Report { s[1] = slice(2); return s }},
+		// These would take the place of a missing trial.
+		{"out/2 has d, trial 0, which is not in its suite", second("d", 0)},
+		{"out/2 has b, trial 1, which is not in its suite", second("b", 1)},
+		{"the slices overlap: a, trial 0 is there more than once", second("a", 0)},
 	} {
 		_, err := Merge(c.change(three()), "out")
 		require.ErrorContains(t, err, c.says)
