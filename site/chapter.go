@@ -1,6 +1,10 @@
 package site
 
-import "html/template"
+import (
+	"html/template"
+
+	"example.org/lockproof/docs/guide"
+)
 
 // Index is the name of the first page of each folder.
 const Index = "index"
@@ -9,10 +13,8 @@ const Index = "index"
 type Chapter struct {
 	Title         string
 	Text          template.HTML
-	Before, After *Step
+	Before, After *guide.Chapter
 }
-
-type Step struct{ Name, Title string }
 
 // ShowChapter makes the page of a chapter.
 func (s *Site) ShowChapter(c Chapter) Page {

@@ -13,14 +13,15 @@ var files embed.FS
 
 // Chapter is a page of the guide.
 type Chapter struct {
-	Name  string // file name without .md
+	Name  string // of its page
+	File  string
 	Title string
 	Text  string // Markdown
 }
 
 // Index is the guide's first page, Teaching the teacher's plan. The others are chapters.
 const (
-	Index    = "README"
+	Index    = "index"
 	Teaching = "teaching"
 )
 
@@ -36,9 +37,10 @@ func All() []Chapter {
 		if err != nil {
 			panic(err)
 		}
-		c := Chapter{Name: strings.TrimSuffix(n.Name(), path.Ext(n.Name())), Text: string(data)}
+		c := Chapter{Name: strings.TrimSuffix(n.Name(), path.Ext(n.Name())), File: n.Name(), Text: string(data)}
 		c.Title, _, _ = strings.Cut(strings.TrimPrefix(c.Text, "# "), "\n")
-		if c.Name == Index {
+		if c.File == "README.md" {
+			c.Name = Index
 			first = append(first, c)
 		} else {
 			rest = append(rest, c)

@@ -21,32 +21,24 @@ import (
 func Names() []string {
 	var names []string
 	for _, c := range guide.All() {
-		names = append(names, fileOf(c.Name))
+		names = append(names, c.Name)
 	}
 	return names
-}
-
-// fileOf is the file name of a page of the guide in the site.
-func fileOf(name string) string {
-	if name == guide.Index {
-		return site.Index
-	}
-	return name
 }
 
 // Page makes a page; false: no page has this name.
 func Page(ctx context.Context, s *site.Site, name string) (site.Page, bool) {
 	all := guide.All()
-	i := slices.IndexFunc(all, func(c guide.Chapter) bool { return fileOf(c.Name) == name })
+	i := slices.IndexFunc(all, func(c guide.Chapter) bool { return c.Name == name })
 	if i < 0 {
 		return site.Page{}, false
 	}
 	view := site.Chapter{Title: all[i].Title}
 	if i > 0 {
-		view.Before = &site.Step{Name: fileOf(all[i-1].Name), Title: all[i-1].Title}
+		view.Before = &all[i-1]
 	}
 	if i+1 < len(all) {
-		view.After = &site.Step{Name: fileOf(all[i+1].Name), Title: all[i+1].Title}
+		view.After = &all[i+1]
 	}
 	var err error
 	if view.Text, err = withPictures(ctx, s, all[i].Text); err != nil {

@@ -3,7 +3,6 @@ package chapters
 import (
 	"fmt"
 	"net/url"
-	"path"
 	"regexp"
 	"strings"
 
@@ -54,10 +53,9 @@ func follow(text, to string) string {
 	if file == "../serve.md" {
 		return fmt.Sprintf("[%s](../lab/%s.html)", text, site.Index)
 	}
-	name := strings.TrimSuffix(file, ".md")
 	for _, c := range guide.All() {
-		if c.Name == name && path.Dir(file) == "." {
-			return strings.TrimSuffix(fmt.Sprintf("[%s](%s.html#%s", text, fileOf(name), fragment), "#") + ")"
+		if c.File == file {
+			return strings.TrimSuffix(fmt.Sprintf("[%s](%s.html#%s", text, c.Name, fragment), "#") + ")"
 		}
 	}
 	return text
