@@ -31,7 +31,7 @@ var (
 type uptime struct {
 	need    time.Duration // uptime from which a server may vote
 	dialled atomic.Int64  // connections so far
-	covered atomic.Int64  // value of dialled up to which all connections are verified; -1: none
+	covered atomic.Int64  // value of dialled up to which all connections are verified; 0: none
 	alive   atomic.Int64  // reading of the clock, in ns: the run was up then, or later
 
 	mu    sync.Mutex    // held by learn
@@ -43,7 +43,6 @@ type uptime struct {
 
 func newUptime(need time.Duration) *uptime {
 	u := &uptime{need: need}
-	u.covered.Store(-1)
 	u.alive.Store(math.MinInt64) // a clock's origin is arbitrary
 	return u
 }
@@ -127,7 +126,7 @@ func (u *uptime) learn(wall time.Duration, runID string, dialled int64, asked, a
 	if up >= u.need {
 		u.covered.Store(max(u.covered.Load(), dialled))
 	} else {
-		u.covered.Store(-1)
+		u.covered.Store(0)
 	}
 	return up
 }
