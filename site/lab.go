@@ -64,8 +64,6 @@ type outcome struct {
 	Verdicts []scored
 	Accounts []*html.Account
 	Guessed  bool // the page shows the verdict after the story
-	Lesson   string
-	Source   []string
 }
 
 // scored is a verdict beside the reader's prediction or the previous verdict.
@@ -214,7 +212,7 @@ func (s *Site) outcome(ctx context.Context, e *lab.Experiment, id string, form u
 	if err != nil {
 		return nil, err
 	}
-	out := &outcome{Lesson: e.Catalogued.Lesson, Source: e.Catalogued.Source}
+	out := &outcome{}
 	for _, r := range o.Verdicts {
 		predicted, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
 		// A violation that follows added faults is no bug.

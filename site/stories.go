@@ -23,7 +23,6 @@ type storyView struct {
 
 type variantStory struct {
 	Variant string // "" for the scenario itself
-	ID      string
 	*outcome
 }
 
@@ -95,5 +94,5 @@ func (s *Site) runVariant(ctx context.Context, scenario *scenarios.Scenario, var
 		return variantStory{}, err
 	}
 	out, err := s.outcome(ctx, e, id, nil)
-	return variantStory{variant, id, out}, err
+	return variantStory{variant, out}, err
 }
