@@ -24,7 +24,8 @@ import (
 
 // The golden file omits the style and the script, which are files of this folder.
 func TestPage_MatchesGoldenFile(t *testing.T) {
-	got := written(t, first(words{}.report(t)), second(words{}.report(t)))
+	report, catalogue := words{}.report(t)
+	got := written(t, report, catalogue)
 	for _, file := range []string{"colours.css", "timeline.css", "page.css", "page.js"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -36,9 +37,6 @@ func TestPage_MatchesGoldenFile(t *testing.T) {
 	require.Contains(t, got, "</html>")
 	golden.Require(t, filepath.Join("testdata", "page.golden.html"), got)
 }
-
-func first[A, B any](a A, _ B) A  { return a }
-func second[A, B any](_ A, b B) B { return b }
 
 // No text of a file, a lock or a server becomes markup.
 func TestPage_MarkupInAField_IsEscaped(t *testing.T) {
