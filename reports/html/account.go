@@ -8,7 +8,6 @@ import (
 // Account is a finding for the template "account".
 type Account struct {
 	reports.Finding
-	ID      string
 	Picture *timeline
 }
 
@@ -22,7 +21,7 @@ func Accounts(id string, found []reports.Finding) (all []*Account) {
 		if f.Violation != nil {
 			own += "-" + suite.Slug(f.Property)
 		}
-		all = append(all, &Account{Finding: f, ID: own, Picture: draw(own, f)})
+		all = append(all, &Account{f, draw(own, f)})
 	}
 	return all
 }
