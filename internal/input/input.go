@@ -65,11 +65,6 @@ func Read(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return ReadAll(file, most)
-}
-
-// ReadAll reads the rest of an open file, with the limit of Read.
-func ReadAll(file *os.File, most int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
