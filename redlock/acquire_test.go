@@ -188,11 +188,7 @@ func TestContextEnds_AtEachPoint_LeavesNoKey(t *testing.T) {
 func TestAcquire_TwoLocksOnOneClient_ExcludeEachOther(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
-		var clients []redis.UniversalClient
-		for _, client := range u.Clients {
-			clients = append(clients, client)
-		}
-		second, err := redlock.New(nodes(t, clients...), redlock.Options{})
+		second, err := redlock.New(nodes(t, u.Clients...), redlock.Options{})
 		require.NoError(t, err)
 		l := u.Must(t)
 		_, err = second.TryAcquire(t.Context(), rig.Key, rig.TTL)

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/redlock"
@@ -194,7 +193,7 @@ func TestPipelines_HungNodeRecovers_IsUsedAgain(t *testing.T) {
 func TestPipelines_ContextsWithoutDeadline_AreNotCutShort(t *testing.T) {
 	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
-		nodes, err := server.Nodes([]redis.UniversalClient{u.Clients[0]}, batch.Pipelines)
+		nodes, err := server.Nodes(u.Clients, batch.Pipelines)
 		require.NoError(t, err)
 		var all sync.WaitGroup
 		for i := range 10 {

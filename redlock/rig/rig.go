@@ -215,7 +215,7 @@ type User struct {
 	*redlock.Redlock
 	Clock   *Clock
 	Links   []*Link
-	Clients []*redis.Client
+	Clients []redis.UniversalClient
 }
 
 // Option changes how a user's lock, clients or nodes are set up.
@@ -272,7 +272,6 @@ func (c *Cluster) UserOn(seed uint64, servers []*Server, opts ...Option) *User {
 		s.guard.Clock, s.guard.Without = s.Clock, s.Options.Without
 		s.decorators = append(s.decorators, guard.Servers(*s.guard))
 	}
-	var clients []redis.UniversalClient
 	for i, to := range servers {
 		l := &Link{server: to}
 		o := &redis.Options{
@@ -284,9 +283,9 @@ func (c *Cluster) UserOn(seed uint64, servers []*Server, opts ...Option) *User {
 		}
 		client := redis.NewClient(o)
 		c.Closers = append(c.Closers, client)
-		u.Links, u.Clients, clients = append(u.Links, l), append(u.Clients, client), append(clients, client)
+		u.Links, u.Clients = append(u.Links, l), append(u.Clients, client)
 	}
-	nodes, err := server.Nodes(clients, s.decorators...)
+	nodes, err := server.Nodes(u.Clients, s.decorators...)
 	require.NoError(c.t, err)
 	u.Redlock, err = redlock.New(nodes, s.Options)
 	require.NoError(c.t, err)

@@ -68,11 +68,7 @@ func (w *world) env(options locks.Options) locks.Env {
 		o.Dialer, o.ContextTimeoutEnabled, o.DisableIdentity, o.PipelinePoolSize = w.nodes[i].dial, true, true, -1
 		i++
 	}))
-	env := locks.Env{Clock: u.Clock, Rand: rand.NewChaCha8([32]byte{byte(w.clients)}), Options: options}
-	for _, c := range u.Clients {
-		env.Nodes = append(env.Nodes, c)
-	}
-	return env
+	return locks.Env{Clock: u.Clock, Rand: rand.NewChaCha8([32]byte{byte(w.clients)}), Options: options, Nodes: u.Clients}
 }
 
 func (w *world) lock(name string, options locks.Options) locks.Lock {
