@@ -116,5 +116,5 @@ var table = []allowed{
 			"validate/settings"},
 	{"site/engine", "harness/suite site"},
 	{"site/front", "checker harness/history harness/suite internal/wording lab reports scenarios site"},
-	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},
+	{"site/static", "docs/guide harness/suite lab lab/exercise site site/chapters site/front"},
 }

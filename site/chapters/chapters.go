@@ -17,15 +17,6 @@ import (
 	"example.org/lockproof/site"
 )
 
-// Names lists the pages by their file names in the site, the first page first.
-func Names() []string {
-	var names []string
-	for _, c := range guide.All() {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
 // Page makes a page; false: no page has this name.
 func Page(ctx context.Context, s *site.Site, name string) (site.Page, bool) {
 	all := guide.All()

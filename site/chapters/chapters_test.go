@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/docs/guide"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/site"
 )
@@ -18,12 +19,12 @@ import (
 func TestPage_Chapters_HavePicturesForDrawings(t *testing.T) {
 	s := site.New(suite.Run, false)
 	pictures := 0
-	for _, name := range Names() {
-		page, found := Page(context.Background(), s, name)
+	for _, c := range guide.All() {
+		page, found := Page(context.Background(), s, c.Name)
 		require.True(t, found)
-		require.Equal(t, 200, page.Status, "%s: %s", name, page.Body)
+		require.Equal(t, 200, page.Status, "%s: %s", c.Name, page.Body)
 		pictures += strings.Count(string(page.Body), `<figure class="timeline"`)
-		require.NotContains(t, string(page.Body), "owner on a node", name)
+		require.NotContains(t, string(page.Body), "owner on a node", c.Name)
 	}
 	require.GreaterOrEqual(t, pictures, 5)
 }

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 
+	"example.org/lockproof/docs/guide"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/lab"
 	"example.org/lockproof/lab/exercise"
@@ -81,8 +82,8 @@ func makeAll(ctx context.Context, e *engine) (map[string][]byte, error) {
 		return nil, err
 	}
 	paths := []string{"lab/index.html", "exercises/index.html", "stories/index.html"}
-	for _, name := range chapters.Names() {
-		paths = append(paths, "guide/"+name+".html")
+	for _, c := range guide.All() {
+		paths = append(paths, "guide/"+c.Name+".html")
 	}
 	for _, c := range known {
 		paths = append(paths, "lab/"+c.Name+".html", "stories/"+c.Name+".html")
