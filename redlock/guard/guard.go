@@ -50,10 +50,7 @@ func Servers(o Options) server.Decorator {
 
 // complete sets defaults, and refuses invalid options: they could switch the guard off in silence.
 func (o *Options) complete() error {
-	o.Drift = cmp.Or(o.Drift, redlock.DefaultDrift)
-	if o.Clock == nil {
-		o.Clock = redlock.SystemClock()
-	}
+	o.Drift, o.Clock = cmp.Or(o.Drift, redlock.DefaultDrift), cmp.Or(o.Clock, redlock.SystemClock())
 	for _, rule := range o.Without {
 		if _, err := redlock.ParseRule(string(rule)); err != nil {
 			return fmt.Errorf("guard: %w", err)
