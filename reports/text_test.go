@@ -115,16 +115,6 @@ func TestFenced_IsLongerThanAnyFenceWithin(t *testing.T) {
 	require.Equal(t, "`````text\n````\n`````\n", fenced("````\n"))
 }
 
-func TestHanging_KeepsToTheWidth(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := terminal.Clean(rapid.StringMatching(`([a-z]{1,12} ){0,30}`).Draw(t, "text"))
-		width := rapid.IntRange(30, 100).Draw(t, "width")
-		for _, line := range terminal.Hanging("    x: ", text, width) {
-			require.LessOrEqual(t, len(line), width)
-		}
-	})
-}
-
 func TestClean_RemovesControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, r := range terminal.Clean(rapid.String().Draw(t, "text")) {
