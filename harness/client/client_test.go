@@ -14,8 +14,7 @@ import (
 const ordering = 100
 
 func TestClient_OneRound_RecordsEvents(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.must(history.TypeOK, DoAcquire, DoRead, DoCheck, DoWrite, DoRead, DoExtend, DoRelease)
 		events := c.heard()
 		require.Len(t, events, 14)
@@ -45,8 +44,7 @@ func TestClient_OneRound_RecordsEvents(t *testing.T) {
 }
 
 func TestWrite_SameLease_BaseIsPreviousWrite(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.must(history.TypeOK, DoAcquire, DoRead, DoWrite, DoWrite)
 		require.Equal(t, "c1.1", c.last().Base)
 		c.must(history.TypeOK, DoRelease, DoAcquire, DoWrite)
@@ -56,8 +54,7 @@ func TestWrite_SameLease_BaseIsPreviousWrite(t *testing.T) {
 }
 
 func TestCommand_NoLease_Fails(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		for _, do := range []Do{DoExtend, DoRelease, DoCheck, DoWrite, DoWatch} {
 			m := c.do(Command{Do: do})
 			require.Equal(t, string(do)+": the client has had no lease so far: an acquire that succeeds must come first",
@@ -77,8 +74,7 @@ func TestCommand_NoLease_Fails(t *testing.T) {
 }
 
 func TestCommand_IfHeld_NoLease_IsSkipped(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		nothing := func(why string) {
 			before := len(c.heard())
 			for _, do := range []Do{DoExtend, DoRelease, DoCheck, DoWrite, DoWatch} {
@@ -160,9 +156,7 @@ func TestClose_QueuedCommands_AreDropped(t *testing.T) {
 }
 
 func TestKill_SendsNoMoreMessagesOrCommands(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k2"}, Hold: ttl / 10, Think: ttl / 10}})
 		time.Sleep(ttl)
 		before := len(c.heard())
@@ -199,8 +193,7 @@ func TestNew_BadSetup_Fails(t *testing.T) {
 }
 
 func TestConnection_ClosedByServer_IsReplaced(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(func(s *Setup) { s.Options.Tries = 1 })
+	withClient(t, func(s *Setup) { s.Options.Tries = 1 }, func(t *testing.T, w *world, c *subject) {
 		c.must(history.TypeOK, DoAcquire, DoWrite, DoRelease)
 		w.set(func(s *site) {
 			for p := range s.peers {
@@ -213,9 +206,8 @@ func TestConnection_ClosedByServer_IsReplaced(t *testing.T) {
 }
 
 func TestAcquire_WallClockLock_MarksValidity(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(func(s *Setup) { s.Options.Without = []string{"MonotonicClock"} })
-		c.must(history.TypeOK, DoAcquire)
+	wallClock := func(s *Setup) { s.Options.Without = []string{"MonotonicClock"} }
+	withLease(t, wallClock, func(t *testing.T, w *world, c *subject) {
 		require.True(t, c.last().Wall)
 		before := c.last().Validity
 		require.Empty(t, c.do(Command{Do: DoClock, Clock: &SetClock{Jump: -ttl}}).Error)
@@ -227,9 +219,7 @@ func TestAcquire_WallClockLock_MarksValidity(t *testing.T) {
 
 // Threads share only the client and its lock.
 func TestThreads_HaveSeparateLeases(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		held := c.do(Command{Do: DoAcquire, Key: "k1", Thread: "b", Within: ttl / 4})
 		require.Equal(t, history.TypeFail, held.Outcome, "the first thread has it")
 		require.Contains(t, c.do(Command{Do: DoRelease, Key: "k1", Thread: "b"}).Error, "no lease on k1")

@@ -92,8 +92,7 @@ func TestClock_RandomChanges_MonotonicNeverSteps(t *testing.T) {
 }
 
 func TestSetClock_RecordsReadings(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		time.Sleep(time.Second)
 		require.Empty(t, c.do(Command{Do: DoClock, Clock: &SetClock{Jump: time.Minute, Rate: 1.5}}).Error)
 		events := c.heard()

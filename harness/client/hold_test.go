@@ -45,8 +45,7 @@ func TestPause_HeldSteps_ResumeInOrder(t *testing.T) {
 }
 
 func TestPause_ClientTakesNoStep(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: ttl / 10, Think: ttl / 50}})
 		time.Sleep(ttl)
 		c.pause.begin()
@@ -62,9 +61,7 @@ func TestPause_ClientTakesNoStep(t *testing.T) {
 }
 
 func TestClose_PausedClient_Resumes(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.pause.begin()
 		c.send(Command{Do: DoRelease})
 		require.NoError(t, c.Close())
@@ -72,9 +69,7 @@ func TestClose_PausedClient_Resumes(t *testing.T) {
 }
 
 func TestStarve_WatchdogIsLate(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.do(Command{Do: DoWatch})
 		require.Empty(t, c.do(Command{Do: DoStarve}).Error)
 		time.Sleep(ttl * 3 / 2)
@@ -92,8 +87,7 @@ func TestStarve_WatchdogIsLate(t *testing.T) {
 }
 
 func TestStarve_FedClientStarvesAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		require.Equal(t, "feed: its timers are not late", c.do(Command{Do: DoFeed}).Error)
 		for range 2 {
 			require.Empty(t, c.do(Command{Do: DoStarve}).Error)
@@ -106,8 +100,7 @@ func TestStarve_FedClientStarvesAgain(t *testing.T) {
 
 // A probe that fires shows that timers are not late.
 func TestFeed_ProbeFired(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.do(Command{Do: DoStarve})
 		c.lockClock.late.end()
 		c.lockClock.probe = c.clock.newTimer(0, nil)

@@ -39,8 +39,7 @@ func TestLoop_RunsUntilStop(t *testing.T) {
 }
 
 func TestLoop_StopBeforeBegin_EndsIt(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.pause.begin()
 		ended := c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}}})
 		c.send(Command{Do: DoStop})
@@ -50,8 +49,7 @@ func TestLoop_StopBeforeBegin_EndsIt(t *testing.T) {
 }
 
 func TestLoop_HoldOutlastsLease_DoesNotWrite(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: 4 * ttl, Think: ttl}})
 		time.Sleep(20 * ttl)
 		checks := c.of(history.TypeFail, history.OpCheck)
@@ -93,9 +91,7 @@ func TestLoop_LockRefuses_Ends(t *testing.T) {
 
 // The leases in the history cover exactly the time for which the watchdog kept the lock.
 func TestWatch_RecordsExtensions(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		m := c.do(Command{Do: DoWatch})
 		require.Empty(t, m.Error)
 		require.Empty(t, m.Outcome)
@@ -119,9 +115,7 @@ func TestWatch_RecordsExtensions(t *testing.T) {
 
 // The failed extension is in the history, too.
 func TestWatch_LeaseLost_IsRecordedOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.do(Command{Do: DoWatch})
 		time.Sleep(time.Nanosecond) // the third SET may still be pending
 		w.sites["n1"].FlushAll()
@@ -141,17 +135,13 @@ func TestWatch_LeaseLost_IsRecordedOnce(t *testing.T) {
 }
 
 func TestWatch_LockWithoutWatchdog_Fails(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(func(s *Setup) { s.Lock = "single" })
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, func(s *Setup) { s.Lock = "single" }, func(t *testing.T, w *world, c *subject) {
 		require.Contains(t, c.do(Command{Do: DoWatch}).Error, "the lock single has no watchdog")
 	})
 }
 
 func TestClose_DuringWatch_DoesNotHang(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		c.do(Command{Do: DoWatch})
 		require.NoError(t, c.Close())
 		require.Empty(t, c.of(history.TypeLost, ""))

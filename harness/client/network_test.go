@@ -35,8 +35,7 @@ func TestNode_ComesBack_IsUsedAtOnce(t *testing.T) {
 }
 
 func TestOwnClients_HaveTheLocksOptions(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
+	withClient(t, nil, func(t *testing.T, w *world, c *subject) {
 		network := c.lockNetwork(c.setup.Nodes)
 		lastSent := func(key string, since time.Duration) time.Duration {
 			at, several := network.LastSent(key, since)

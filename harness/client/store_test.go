@@ -80,9 +80,7 @@ func TestWrite_Outcomes(t *testing.T) {
 		"the server cannot be reached": {func(s *site) { s.down = true }, history.TypeFail, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, w *world) {
-				c := w.client(nil)
-				c.must(history.TypeOK, DoAcquire)
+			withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 				w.set(test.change, "store")
 				c.must(test.outcome, DoWrite)
 				require.Equal(t, history.ReasonOther, c.last().Reason)
@@ -97,9 +95,7 @@ func TestWrite_Outcomes(t *testing.T) {
 }
 
 func TestWrite_TimesOut_IsUnknown(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
+	withLease(t, nil, func(t *testing.T, w *world, c *subject) {
 		w.sites["store"].set(func(s *site) {
 			s.hook = func(*server.Peer, string, ...string) bool { time.Sleep(ttl / 2); return false }
 		})

@@ -149,6 +149,21 @@ func (w *world) client(change func(*Setup)) *subject {
 	return s
 }
 
+// withClient runs a test of one client in its world.
+func withClient(t *testing.T, change func(*Setup), test func(t *testing.T, w *world, c *subject)) {
+	t.Helper()
+	inBubble(t, func(t *testing.T, w *world) { test(t, w, w.client(change)) })
+}
+
+// withLease is withClient, after an acquire.
+func withLease(t *testing.T, change func(*Setup), test func(t *testing.T, w *world, c *subject)) {
+	t.Helper()
+	withClient(t, change, func(t *testing.T, w *world, c *subject) {
+		c.must(history.TypeOK, DoAcquire)
+		test(t, w, c)
+	})
+}
+
 func (s *subject) hear(m Message) {
 	if m.Event != nil {
 		s.Record(*m.Event)
