@@ -29,6 +29,14 @@ func cleanError() error {
 	return err
 }
 
+// deadHarness leaves a record and a run's folder of that name, in this test's own state folder.
+func deadHarness(t *testing.T, name string) (dir, folder, file string) {
+	t.Helper()
+	dir, folder = clustertest.OwnState(t), filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "n1"), 0o700))
+	return dir, folder, writeRecord(t, dir, Entry{Harness: &Harness{PID: 4242, Command: "lockproof"}, Folder: folder})
+}
+
 // writeRecord writes the record of a dead harness: it is not locked.
 func writeRecord(t *testing.T, dir string, entries ...Entry) (file string) {
 	t.Helper()
@@ -44,11 +52,7 @@ func writeRecord(t *testing.T, dir string, entries ...Entry) (file string) {
 }
 
 func TestClean_DeadHarness_RemovesItsFolder(t *testing.T) {
-	dir := clustertest.OwnState(t)
-	folder := filepath.Join(t.TempDir(), FolderPrefix+"0123")
-	require.NoError(t, os.MkdirAll(filepath.Join(folder, "n1"), 0o700))
-	file := writeRecord(t, dir, Entry{Harness: &Harness{PID: 4242, Command: "lockproof"}, Folder: folder})
-
+	_, folder, file := deadHarness(t, FolderPrefix+"0123")
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	_, err = f.WriteString(`{"engine":"an eng`)
@@ -61,10 +65,7 @@ removed .*lockproof-0123$`, cleaned(t))
 }
 
 func TestClean_FolderWithoutRunPrefix_Stays(t *testing.T) {
-	dir := clustertest.OwnState(t)
-	folder := filepath.Join(t.TempDir(), "thesis")
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	file := writeRecord(t, dir, Entry{Harness: &Harness{}, Folder: folder})
+	_, folder, file := deadHarness(t, "thesis")
 	require.ErrorContains(t, cleanError(), "thesis is on record as a run's folder and does not have the name of one: "+
 		"not removed")
 	require.DirExists(t, folder)
@@ -72,10 +73,7 @@ func TestClean_FolderWithoutRunPrefix_Stays(t *testing.T) {
 }
 
 func TestClean_UntrustedFolderOrBadRecord_Fails(t *testing.T) {
-	dir := clustertest.OwnState(t)
-	folder := filepath.Join(t.TempDir(), FolderPrefix+"0123")
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	writeRecord(t, dir, Entry{Harness: &Harness{}, Folder: folder})
+	dir, folder, _ := deadHarness(t, FolderPrefix+"0123")
 	require.NoError(t, os.Chmod(dir, 0o777))
 	require.ErrorContains(t, cleanError(), "must be a folder of this user that no one else can write to")
 	require.DirExists(t, folder)
@@ -119,13 +117,9 @@ func TestInUse_DeadRun_NotCounted(t *testing.T) {
 
 // The next run finds the projects on an engine by the record.
 func TestClean_RecordWithEngine_StaysUntilForgotten(t *testing.T) {
-	dir := clustertest.OwnState(t)
 	const engine = "an engine"
-	folder := filepath.Join(t.TempDir(), FolderPrefix+"gone")
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	dead := writeRecord(t, dir, Entry{Harness: &Harness{PID: 1 << 30, Command: "lockproof"}, Folder: folder},
-		Entry{Engine: engine})
-	writeRecord(t, dir, Entry{Harness: &Harness{PID: 1 << 30, Command: "lockproof"}})
+	dir, folder, _ := deadHarness(t, FolderPrefix+"gone")
+	dead := writeRecord(t, dir, Entry{Harness: &Harness{}, Folder: folder}, Entry{Engine: engine})
 	living, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, living.UseEngine(engine))
