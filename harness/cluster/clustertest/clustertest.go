@@ -2,9 +2,11 @@ package clustertest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
@@ -41,34 +44,48 @@ func Config(nodes int, change func(*cluster.Config)) cluster.Config {
 	return cfg
 }
 
-// Events collects recorded events.
-type Events struct {
+// Recorder collects what is recorded from any goroutine.
+type Recorder[T any] struct {
 	mu  sync.Mutex
-	all []history.Event
+	all []T
 }
 
+// Events collects recorded events.
+type Events = Recorder[history.Event]
+
 // Record adds an event.
-func (e *Events) Record(x history.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all = append(e.all, x)
+func (r *Recorder[T]) Record(x T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, x)
 }
 
 // All returns the events so far.
-func (e *Events) All() []history.Event {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.all)
+func (r *Recorder[T]) All() []T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all)
 }
 
-// Main is the TestMain of a package whose tests re-execute their own binary. One argument selects a role, such as a
-// client. Without one, the tests run with a temporary home folder, which keeps the clusters' records.
-func Main(m *testing.M, roles map[string]func(io.Reader, io.Writer) error) {
-	if len(os.Args) == 2 && roles[os.Args[1]] != nil {
-		if err := roles[os.Args[1]](os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+// Role is what a test's binary does instead of the tests if its one argument names it, such as a client.
+type Role = func(io.Reader, io.Writer) error
+
+// Serve runs the role that the arguments select, if any.
+func Serve(roles map[string]Role) (served bool) {
+	if len(os.Args) != 2 || roles[os.Args[1]] == nil {
+		return false
+	}
+	if err := roles[os.Args[1]](os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// Main is the TestMain of a package whose tests re-execute their own binary. The tests run with a temporary home
+// folder, which keeps the clusters' records.
+func Main(m *testing.M, roles map[string]Role) {
+	if Serve(roles) {
 		return
 	}
 	home, err := os.MkdirTemp("", "lockproof-test-")
@@ -82,13 +99,32 @@ func Main(m *testing.M, roles map[string]func(io.Reader, io.Writer) error) {
 	os.Exit(code)
 }
 
-// Dial returns a go-redis client with the options of the project's clients, for a server with a password.
+// Harness starts this binary in the role "harness" and decodes its first line. The end of the test kills it. more
+// decodes its further lines.
+func Harness(t *testing.T, report any) (cmd *exec.Cmd, more *json.Decoder) {
+	t.Helper()
+	cmd = exec.Command(os.Args[0], "harness")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	more = json.NewDecoder(out)
+	require.NoError(t, more.Decode(report))
+	return cmd, more
+}
+
+// Client makes a go-redis client with the options of the project's clients.
+func Client(o *redis.Options) *redis.Client {
+	o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled, o.Protocol, o.DisableIdentity = -1, 1, true, 2, true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(o)
+}
+
+// Dial returns a client of a server with a password, for one test.
 func Dial(t testing.TB, addr, password string) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{
-		Addr: addr, Password: password, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-		Protocol: 2, DisableIdentity: true,
-	})
+	c := Client(&redis.Options{Addr: addr, Password: password})
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -114,7 +150,7 @@ func Records(t *testing.T) []string {
 func RefusesStrangers(t *testing.T, addresses []string) {
 	t.Helper()
 	for _, addr := range addresses {
-		stranger := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, Protocol: 2, DisableIdentity: true})
+		stranger := Client(&redis.Options{Addr: addr})
 		require.ErrorContains(t, stranger.Ping(ctx).Err(), "NOAUTH", addr)
 		require.NoError(t, stranger.Close())
 	}
@@ -143,9 +179,8 @@ func Run(t *testing.T, kind cluster.Kind, with With) {
 		{"an alias", nil, aliases},
 		{"a cut", nil, cuts},
 		{"a delay", nil, delays},
-		{"a held message", nil, holds},
-		{"a lost message", nil, loses},
-		{"a dropped message", nil, drops},
+		{"an intercept", nil, intercepts},
+		{"a history", nil, records},
 		{"a replica", nil, replicates},
 		{"a replica that is promoted", nil, promotes},
 		{"Sentinels", cluster.AbilityServer, failsOver},
@@ -164,8 +199,12 @@ func sendSet(db *redis.Client, key string) <-chan error {
 	return done
 }
 
-func withTimeout(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, d)
+// Look reads a node's state.
+func Look(t testing.TB, n cluster.Node) history.Node {
+	t.Helper()
+	seen, err := n.Look(ctx)
+	require.NoError(t, err)
+	return seen
 }
 
 // hasKey repeats a failed look: a busy machine can make one time out.
@@ -197,13 +236,9 @@ func pending(done <-chan error) bool {
 // eventually waits for a condition, on the cluster's clock.
 func eventually(t *testing.T, b Bench, what string, condition func() bool) {
 	t.Helper()
-	for range 2000 {
-		if condition() {
-			return
-		}
-		require.NoError(t, b.Sleep(ctx, 10*time.Millisecond))
-	}
-	require.Fail(t, "it never came: "+what)
+	came, err := cluster.Poll(ctx, b, time.Minute, 10*time.Millisecond, func() (bool, error) { return condition(), nil })
+	require.NoError(t, err)
+	require.True(t, came, "it never came: "+what)
 }
 
 // settle is long compared with a round trip.

@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -56,65 +57,58 @@ func delays(t *testing.T, with With) {
 	}
 }
 
-// parts are the two parts to intercept.
-var parts = []struct {
-	part    history.Part
-	arrives bool // the command, at the node
-}{{history.PartCommand, false}, {history.PartReply, true}}
-
-// interceptSet applies the action to the next SET or its reply, and sends a SET.
-func interceptSet(t *testing.T, b Bench, part history.Part, action cluster.Action, arrives bool) (sent <-chan error) {
-	t.Helper()
-	db, link := b.Over("c1", "n1"), b.Link("c1", "n1")
-	require.NoError(t, db.Ping(ctx).Err())
-	affected, err := link.Intercept(cluster.Intercept{Command: "SET", Part: part, Action: action})
-	require.NoError(t, err)
-	sent = sendSet(db, "k1")
-	require.NoError(t, b.Sleep(ctx, settle))
-	require.Equal(t, 1, affected().Messages)
-	require.Equal(t, arrives, hasKey(t, b.Node("n1"), "k1"))
-	return sent
-}
-
-func holds(t *testing.T, with With) {
-	for _, c := range parts {
-		t.Run(string(c.part), func(t *testing.T) {
-			with(t, 1, nil, func(b Bench) {
-				sent := interceptSet(t, b, c.part, cluster.Hold, c.arrives)
+// An intercept acts on the next SET or its reply. A held message waits for LetGo. The connection of a lost message
+// stays open: the client waits. That of a dropped message closes: the client's command fails at once.
+func intercepts(t *testing.T, with With) {
+	for _, part := range []history.Part{history.PartCommand, history.PartReply} {
+		for action, then := range map[cluster.Action]func(t *testing.T, b Bench, sent <-chan error){
+			cluster.Hold: func(t *testing.T, b Bench, sent <-chan error) {
 				require.True(t, pending(sent))
 				held, err := b.Link("c1", "n1").LetGo()
 				require.NoError(t, err)
 				require.Equal(t, 1, held)
 				require.NoError(t, <-sent)
 				require.True(t, hasKey(t, b.Node("n1"), "k1"))
-			})
-		})
-	}
-}
-
-// The connection of a lost message stays open: the client waits.
-func loses(t *testing.T, with With) {
-	for _, c := range parts {
-		t.Run(string(c.part), func(t *testing.T) {
-			with(t, 1, nil, func(b Bench) {
-				sent := interceptSet(t, b, c.part, cluster.Lose, c.arrives)
+			},
+			cluster.Lose: func(t *testing.T, b Bench, sent <-chan error) {
 				require.True(t, pending(sent))
-				soon, cancel := withTimeout(time.Second)
+				soon, cancel := context.WithTimeout(ctx, time.Second)
 				defer cancel()
 				require.NoError(t, b.Over("c1", "n1").Ping(soon).Err(), "other connections go on")
+			},
+			cluster.Drop: func(t *testing.T, b Bench, sent <-chan error) { require.Error(t, <-sent) },
+		} {
+			t.Run(string(action)+" "+string(part), func(t *testing.T) {
+				with(t, 1, nil, func(b Bench) {
+					db := b.Over("c1", "n1")
+					require.NoError(t, db.Ping(ctx).Err())
+					affected, err := b.Link("c1", "n1").Intercept(cluster.Intercept{Command: "SET", Part: part, Action: action})
+					require.NoError(t, err)
+					sent := sendSet(db, "k1")
+					require.NoError(t, b.Sleep(ctx, settle))
+					require.Equal(t, 1, affected().Messages)
+					require.Equal(t, part == history.PartReply, hasKey(t, b.Node("n1"), "k1"))
+					then(t, b, sent)
+				})
 			})
-		})
+		}
 	}
 }
 
-// A dropped message closes its connection: the client's command fails at once.
-func drops(t *testing.T, with With) {
-	for _, c := range parts {
-		t.Run(string(c.part), func(t *testing.T) {
-			with(t, 1, nil, func(b Bench) {
-				sent := interceptSet(t, b, c.part, cluster.Drop, c.arrives)
-				require.Error(t, <-sent)
-			})
-		})
-	}
+// The history has each command and its reply, with times of the true clock.
+func records(t *testing.T, with With) {
+	var events Events
+	with(t, 1, func(cfg *cluster.Config) { cfg.Record = events.Record }, func(b Bench) {
+		require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
+		all, now := events.All(), b.Now()
+		require.Len(t, all, 2)
+		require.Equal(t, []history.Type{history.TypeCommand, history.TypeReply}, []history.Type{all[0].Type, all[1].Type})
+		require.True(t, all[1].Command.Done)
+		for _, e := range all {
+			require.Equal(t, "c1>n1", e.Process)
+			require.Equal(t, "token", e.Command.Token)
+			require.GreaterOrEqual(t, e.Time, int64(0), "an event before the run began")
+			require.LessOrEqual(t, e.Time, now, "an event that is still to come")
+		}
+	})
 }

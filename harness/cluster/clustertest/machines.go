@@ -72,9 +72,7 @@ func losesPower(t *testing.T, with With) {
 				if remembers {
 					require.Zero(t, lost)
 				}
-				seen, err := n.Look(ctx)
-				require.NoError(t, err)
-				require.False(t, seen.Up)
+				require.False(t, Look(t, n).Up)
 				_, err = n.PowerLoss(ctx)
 				require.ErrorIs(t, err, cluster.ErrDown)
 				require.NoError(t, n.Start(ctx))
@@ -149,14 +147,12 @@ func supervises(t *testing.T, with With) {
 	with(t, 2, func(cfg *cluster.Config) { cfg.Supervised = true }, func(b Bench) {
 		n := b.Node("n1")
 		for _, end := range []func(context.Context) error{n.Kill, n.Shutdown} {
-			before, err := n.Look(ctx)
-			require.NoError(t, err)
+			before := Look(t, n)
 			require.NoError(t, end(ctx))
 			again, err := n.(cluster.Server).AwaitRestart(ctx)
 			require.NoError(t, err)
 			require.True(t, again)
-			after, err := n.Look(ctx)
-			require.NoError(t, err)
+			after := Look(t, n)
 			require.True(t, after.Up)
 			require.NotEqual(t, before.RunID, after.RunID)
 		}
@@ -164,9 +160,7 @@ func supervises(t *testing.T, with With) {
 		_, err := b.Node("n2").PowerLoss(ctx)
 		require.NoError(t, err)
 		require.NoError(t, b.Sleep(ctx, settle))
-		seen, err := b.Node("n2").Look(ctx)
-		require.NoError(t, err)
-		require.False(t, seen.Up)
+		require.False(t, Look(t, b.Node("n2")).Up)
 		again, err := b.Node(history.StoreName).(cluster.Server).AwaitRestart(ctx)
 		require.NoError(t, err)
 		require.False(t, again, "the store has none")

@@ -33,17 +33,13 @@ func remembers(t *testing.T, with With) {
 				n := b.Node("n1")
 				require.False(t, hasKey(t, n, "k1"), "the run before has left something")
 				require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
-				before, err := n.Look(ctx)
-				require.NoError(t, err)
+				before := Look(t, n)
 				require.Equal(t, "token", before.Keys["k1"].Token)
 
 				require.NoError(t, c.by(n, ctx))
-				down, err := n.Look(ctx)
-				require.NoError(t, err)
-				require.Equal(t, history.Node{}, down)
+				require.Equal(t, history.Node{}, Look(t, n))
 				require.NoError(t, n.Start(ctx))
-				after, err := n.Look(ctx)
-				require.NoError(t, err)
+				after := Look(t, n)
 				require.True(t, after.Up)
 				require.NotEqual(t, before.RunID, after.RunID)
 				if !c.remembers {
@@ -68,9 +64,7 @@ func pauses(t *testing.T, with With) {
 		sent := sendSet(db, "k2")
 		require.NoError(t, b.Sleep(ctx, settle))
 		require.True(t, pending(sent))
-		seen, err := n.Look(ctx)
-		require.NoError(t, err)
-		require.False(t, seen.Up)
+		require.False(t, Look(t, n).Up)
 		for what, do := range map[string]func(context.Context) error{"shutdown": n.Shutdown, "flush": n.Flush} {
 			require.EqualError(t, do(ctx), what+" n1: it is paused and cannot obey: resume it first")
 		}
@@ -94,8 +88,8 @@ func kills(t *testing.T, with With) {
 	with(t, 2, nil, func(b Bench) {
 		db := b.Over("c1", "n2")
 		require.NoError(t, db.Ping(ctx).Err())
-		_, err := b.Link("c1",
-			"n2").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand, Action: cluster.Hold})
+		_, err := b.Link("c1", "n2").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand,
+			Action: cluster.Hold})
 		require.NoError(t, err)
 		sent := sendSet(db, "k1")
 		require.NoError(t, b.Sleep(ctx, settle))
@@ -125,8 +119,7 @@ func looks(t *testing.T, with With) {
 		require.NoError(t, db.Set(ctx, "short", "a", time.Minute).Err())
 		require.NoError(t, db.Set(ctx, "endless", "b", 0).Err())
 		require.NoError(t, db.Incr(ctx, "fence:short").Err())
-		seen, err := b.Node("n1").Look(ctx)
-		require.NoError(t, err)
+		seen := Look(t, b.Node("n1"))
 		require.Len(t, seen.RunID, 40)
 		require.Len(t, seen.Keys, 2, "a fencing counter is no lock's key")
 		require.Equal(t, history.KeyState{Token: "b", TTL: -1}, seen.Keys["endless"])
@@ -146,8 +139,6 @@ func aliases(t *testing.T, with With) {
 		require.Nil(t, b.Link("c9", "n1"))
 		require.Nil(t, b.Node("n9"))
 		require.NoError(t, b.Node("n3").Kill(ctx))
-		look, err := b.Node("n1").Look(ctx)
-		require.NoError(t, err)
-		require.False(t, look.Up)
+		require.False(t, Look(t, b.Node("n1")).Up)
 	})
 }

@@ -16,8 +16,7 @@ func withReplica(cfg *cluster.Config) { cfg.Replicas = map[string]string{"r1": "
 // replication is a server's replication state.
 func replication(t *testing.T, b Bench, name string) history.Replication {
 	t.Helper()
-	seen, err := b.Node(name).Look(ctx)
-	require.NoError(t, err)
+	seen := Look(t, b.Node(name))
 	require.NotNil(t, seen.Replication)
 	return *seen.Replication
 }
@@ -110,8 +109,7 @@ func failsOverInRedisCluster(t *testing.T, with With) {
 			require.NoError(t, b.Link("r1", "n3").Cut(history.Both))
 			require.NoError(t, n3.Set(ctx, "{k1}:late", "token", time.Minute).Err())
 			require.NoError(t, n3.Set(ctx, "{4}:k1", "token", time.Minute).Err())
-			seen, err := b.Node("n3").Look(ctx)
-			require.NoError(t, err)
+			seen := Look(t, b.Node("n3"))
 			require.Len(t, seen.Keys, 3, "keys of several slots")
 			require.NoError(t, b.Node("n3").Kill(ctx))
 			eventually(t, b, "all members name the replica", leads)

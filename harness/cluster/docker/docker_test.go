@@ -1,13 +1,12 @@
 package docker
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"sync"
 	"testing"
@@ -16,43 +15,10 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/harness/locks"
 )
-
-func TestWorker_Acquires_EventsRecordedByClose(t *testing.T) {
-	var seen clustertest.Events
-	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.Record })
-	ended := make(chan client.Message, 1)
-	w, err := c.Spawn(t.Context(), client.Setup{Name: "c1", Lock: locks.Reference,
-		Options: locks.Options{TTL: 5 * time.Second}.WithDefaults()},
-		func(m client.Message) {
-			if m.Done != 0 || m.Error != "" {
-				ended <- m
-			}
-		})
-	require.NoError(t, err)
-	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1, Key: "k1", Within: 30 * time.Second}))
-	select {
-	case m := <-ended:
-		require.Equal(t, history.TypeOK, m.Outcome)
-	case <-time.After(time.Minute):
-		require.Fail(t, "the client has not answered")
-	}
-	require.NoError(t, w.Close())
-	taken := map[string]bool{} // by link; on a busy machine not every link
-	for _, e := range seen.All() {
-		if e.Type == history.TypeReply && e.Command.Effect == history.EffectSet && e.Command.Done {
-			taken[e.Process] = true
-		}
-		require.GreaterOrEqual(t, e.Time, int64(0), "an event before the run began")
-		require.LessOrEqual(t, e.Time, c.Now(), "an event that is still to come")
-	}
-	require.GreaterOrEqual(t, len(taken), 3)
-}
 
 // Concurrent clusters have separate projects. A cluster with a used project finds nothing in it.
 func TestNew_ConcurrentAndLaterRuns_AreIsolated(t *testing.T) {
@@ -61,9 +27,7 @@ func TestNew_ConcurrentAndLaterRuns_AreIsolated(t *testing.T) {
 	require.NotEqual(t, a.project.name, b.project.name)
 	require.NoError(t, dialLink(t, a, "c1", "n1").Set(t.Context(), "k1", "a", 0).Err())
 	require.NoError(t, dialLink(t, a, "c1", history.StoreName).Set(t.Context(), "k1", "v1", 0).Err())
-	look, err := b.Node("n1").Look(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, look.Keys, "the clusters meet")
+	require.Empty(t, clustertest.Look(t, b.Node("n1")).Keys, "the clusters meet")
 
 	// A pending command, a paused node and a killed node must not affect the next run.
 	stale := dialLink(t, a, "c2", "n2")
@@ -80,8 +44,7 @@ func TestNew_ConcurrentAndLaterRuns_AreIsolated(t *testing.T) {
 	require.Equal(t, a.project.name, next.project.name, "the project is not used again")
 	time.Sleep(20 * time.Millisecond)
 	for _, name := range []string{"n1", "n2", history.StoreName} {
-		look, err := next.Node(name).Look(t.Context())
-		require.NoError(t, err)
+		look := clustertest.Look(t, next.Node(name))
 		require.True(t, look.Up, name)
 		require.Empty(t, look.Keys, name)
 		require.NoError(t, dialLink(t, next, "c1", name).Ping(withTimeout(t, time.Second)).Err())
@@ -101,7 +64,11 @@ func TestSweep_KilledHarness_RemovesItsProject(t *testing.T) {
 		require.NoError(t, projects.engine.ContainerRemove(context.Background(), other.ID, container.RemoveOptions{}))
 	})
 
-	name, folder := killedHarness(t)
+	var names [2]string
+	cmd, _ := clustertest.Harness(t, &names)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	name, folder := names[0], names[1]
 	require.DirExists(t, folder)
 	require.NotZero(t, left(t, projects.engine, name), "the harness had nothing that could be left")
 	said, err := projects.engine.sweep(t.Context())
@@ -136,42 +103,19 @@ func left(t *testing.T, e *engine, name string) int {
 	return n
 }
 
-// killedHarness runs a harness until its project is up, kills it, and returns the project's name and the harness's
-// folder.
-func killedHarness(t *testing.T) (name, folder string) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "LOCKPROOF_TEST_HARNESS=1")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	require.NoError(t, cmd.Process.Kill())
-	_, _ = io.Copy(io.Discard, out)
-	_ = cmd.Wait()
-	var said [2]string
-	require.NoError(t, json.Unmarshal([]byte(line), &said))
-	return said[0], said[1]
-}
-
-// runHarness is the harness to be killed.
-func runHarness() error {
+// runHarness is the harness to be killed. It prints its project's name and its folder.
+func runHarness(_ io.Reader, w io.Writer) error {
 	projects, err := Open(context.Background(), cluster.Choice{}, io.Discard)
 	if err != nil {
 		return err
 	}
-	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
-	c, err := New(context.Background(), cfg, projects)
+	c, err := New(context.Background(), clustertest.Config(2, nil), projects)
 	if err != nil {
 		return err
 	}
 	// A fault in effect must not prevent the removal.
-	if err := c.Node("n2").Pause(context.Background()); err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode([2]string{c.project.name, projects.folder}); err != nil {
+	if err := errors.Join(c.Node("n2").Pause(context.Background()),
+		json.NewEncoder(w).Encode([2]string{c.project.name, projects.folder})); err != nil {
 		return err
 	}
 	select {}
@@ -181,12 +125,11 @@ func TestProjectsClose_TwoProjects_RemovesBoth(t *testing.T) {
 	open(t)
 	projects, err := Open(t.Context(), cluster.Choice{}, io.Discard)
 	require.NoError(t, err)
-	cfg := cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
 	var all sync.WaitGroup
 	names := make([]string, 2)
 	for i := range names {
 		all.Go(func() {
-			c, err := New(context.Background(), cfg, projects)
+			c, err := New(context.Background(), clustertest.Config(1, nil), projects)
 			if err != nil {
 				t.Error(err)
 				return

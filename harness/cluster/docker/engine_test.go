@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/cluster/clustertest"
 )
 
 // engineWith is an engine with local images, and a registry with others.
@@ -161,8 +161,7 @@ func TestOpen_ImageOfTheUser_WorksOrNamesTheLack(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	require.NotEqual(t, projects.image, own.image)
-	c, err := New(t.Context(), cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"},
-		Record: func(history.Event) {}}, own)
+	c, err := New(t.Context(), clustertest.Config(1, nil), own)
 	require.NoError(t, err)
 	require.Regexp(t, `^redis \d+\.\d+\.\d+$`, c.Server())
 	require.NoError(t, c.Close())

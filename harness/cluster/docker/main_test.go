@@ -14,16 +14,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/internal/needs"
 )
-
-// workerArgument makes the test binary a client.
-const workerArgument = "worker"
 
 // stateFolder begins the names of the tests' state folders.
 const stateFolder = "docker-test-"
@@ -48,16 +44,8 @@ func sweepKilled() {
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == workerArgument {
-		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	if clustertest.Serve(map[string]clustertest.Role{"harness": runHarness}) {
 		return
-	}
-	if os.Getenv("LOCKPROOF_TEST_HARNESS") != "" {
-		fmt.Fprintln(os.Stderr, runHarness())
-		os.Exit(1)
 	}
 	sweepKilled()
 	// The tests keep their own records.
@@ -131,13 +119,9 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	return c
 }
 
-func dial(t testing.TB, addr string) *redis.Client {
-	return clustertest.Dial(t, addr, realcluster.Password())
-}
-
 func dialLink(t testing.TB, c *Cluster, client, node string) *redis.Client {
 	t.Helper()
-	return dial(t, c.Address(client, node))
+	return clustertest.Dial(t, c.Address(client, node), realcluster.Password())
 }
 
 func withTimeout(t testing.TB, d time.Duration) context.Context {

@@ -36,10 +36,7 @@ func TestServers_ClientWithoutPassword_IsRefused(t *testing.T) {
 	c := start(t, 1, func(cfg *cluster.Config) {
 		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
 	})
-	var addresses []string
-	for _, addr := range c.Paths() {
-		addresses = append(addresses, addr)
-	}
+	addresses := slices.Collect(maps.Values(c.Paths()))
 	for _, name := range []string{"n1", "r1", history.StoreName, "s1", "s2", "s3"} {
 		addresses = append(addresses, c.project.containers[name].address)
 	}

@@ -3,7 +3,6 @@
 package local
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -25,25 +24,11 @@ import (
 )
 
 // harness starts another harness with a cluster, in this test's own state and run folders.
-func harness(t *testing.T) (cmd *exec.Cmd, f family, more *bufio.Reader) {
+func harness(t *testing.T) (cmd *exec.Cmd, f family, more *json.Decoder) {
 	t.Helper()
 	needRedis(t)
-	cmd = exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=harness")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		_, err := process.Clean()
-		require.NoError(t, err)
-	})
-	more = bufio.NewReader(out)
-	line, err := more.ReadBytes('\n')
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(line, &f), string(line))
+	t.Cleanup(func() { cleaned(t) })
+	cmd, more = clustertest.Harness(t, &f)
 	return cmd, f, more
 }
 
@@ -82,10 +67,8 @@ func TestHarness_StoppedForAWhile_RecordsStall(t *testing.T) {
 	time.Sleep(long)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
 	for range 100 {
-		line, err := more.ReadBytes('\n')
-		require.NoError(t, err)
 		var e history.Event
-		require.NoError(t, json.Unmarshal(line, &e))
+		require.NoError(t, more.Decode(&e))
 		require.Equal(t, "harness", e.Process)
 		require.Equal(t, history.TypeStall, e.Type)
 		require.GreaterOrEqual(t, e.Late, int64(harnessStall))
@@ -144,7 +127,7 @@ func TestShimFaults_NoCompiler_AreUnsupported(t *testing.T) {
 		var u *cluster.Unsupported
 		require.ErrorAs(t, err, &u)
 	}
-	requireUp(t, l, "n1")
+	require.True(t, clustertest.Look(t, l.Node("n1")).Up)
 }
 
 // The shim does not see this server's fsyncs.
@@ -162,5 +145,5 @@ func TestShimFaults_ServerIgnoresPreload_AreUnsupported(t *testing.T) {
 	_, err = l.Node("n1").PowerLoss(t.Context())
 	require.ErrorContains(t, err, "does not load the preload shim; use a server that is linked dynamically")
 	require.Error(t, l.Node("n1").SetClock(t.Context(), time.Second, 1))
-	requireUp(t, l, "n1")
+	require.True(t, clustertest.Look(t, l.Node("n1")).Up)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/realcluster"
@@ -36,32 +37,20 @@ func TestNew_Fails_LeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Concurrent clusters have separate addresses and folders, and end separately.
-func TestNew_TwoClusters_AreIndependent(t *testing.T) {
-	t.Parallel()
-	a, b := start(t, 2, nil), start(t, 2, nil)
-	require.NoError(t, dial(t, a.Address("c1", "n1")).Set(t.Context(), "k1", "x", time.Minute).Err())
-	for _, name := range []string{"n1", "n2", history.StoreName} {
-		require.NotEqual(t, hostOf(a, name).addr, hostOf(b, name).addr)
-	}
-	require.NoError(t, a.Close())
-	require.Empty(t, requireUp(t, b, "n1").Keys)
-	require.NoDirExists(t, a.record.Folder())
-	require.DirExists(t, b.record.Folder())
-}
-
+// Another cluster goes on.
 func TestClose_FaultsInEffect_EndsEverything(t *testing.T) {
 	t.Parallel()
 	l := start(t, 4, nil)
-	paused, _ := spawn(t, l, client.Setup{Name: "c1"})
-	looping, _ := spawn(t, l, client.Setup{Name: "c2"})
-	db := dial(t, l.Address("c1", "n4"))
-	require.NoError(t, db.Ping(t.Context()).Err())
+	paused, _ := spawn(t, l, "c1")
+	looping, _ := spawn(t, l, "c2")
+	require.NoError(t, dial(t, l.Address("c1", "n4")).Set(t.Context(), "k1", "x", time.Minute).Err())
+	other := start(t, 4, nil)
+	require.Empty(t, clustertest.Look(t, other.Node("n4")).Keys)
 	require.NoError(t, l.Link("c1", "n4").Cut(history.Both))
 	require.NoError(t, l.Node("n1").Pause(t.Context()))
 	require.NoError(t, l.Node("n2").Kill(t.Context()))
 	require.NoError(t, paused.Pause())
-	require.NoError(t, looping.Send(client.Command{Do: client.DoLoop}))
+	require.NoError(t, looping.Send(loop))
 	f := familyOf(l, paused, looping)
 	record := l.record.File()
 	require.FileExists(t, record)
@@ -72,10 +61,12 @@ func TestClose_FaultsInEffect_EndsEverything(t *testing.T) {
 	require.False(t, isAlive(f.Children...))
 	require.NoDirExists(t, f.Folder)
 	require.NoFileExists(t, record)
+	require.True(t, clustertest.Look(t, other.Node("n4")).Up)
+	require.DirExists(t, other.record.Folder())
 
 	require.NoError(t, l.Close(), "a second close changes nothing")
 	require.EqualError(t, l.Node("n2").Start(t.Context()), "start n2: the cluster is closed")
-	_, err := l.Spawn(t.Context(), client.Setup{Name: "c1"}, nil)
+	_, err := l.Spawn(t.Context(), setup("c1"), nil)
 	require.EqualError(t, err, "spawn c1: the cluster is closed")
 }
 
@@ -110,7 +101,7 @@ func TestClose_LeaksNoDescriptorsOrGoroutines(t *testing.T) {
 	}
 	round := func() {
 		l := start(t, 3, func(cfg *cluster.Config) { cfg.StallLimit = time.Second })
-		w, _ := spawn(t, l, client.Setup{Name: "c1"})
+		w, _ := spawn(t, l, "c1")
 		db := dial(t, l.Address("c1", "n1"))
 		require.NoError(t, db.Ping(t.Context()).Err())
 		require.NoError(t, db.Close())
@@ -141,10 +132,7 @@ func TestServers_OtherUserOfTheMachine_IsRefused(t *testing.T) {
 	l := start(t, 1, func(cfg *cluster.Config) {
 		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
 	})
-	var addresses []string
-	for _, addr := range l.Paths() {
-		addresses = append(addresses, addr)
-	}
+	addresses := slices.Collect(maps.Values(l.Paths()))
 	for _, h := range l.hosts {
 		addresses = append(addresses, h.addr)
 	}
@@ -169,10 +157,8 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	clustertest.Run(t, Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
 		l := start(t, nodes, change)
-		test(clustertest.Bench{Cluster: l, Over: func(client, node string) *redis.Client {
-			return dial(t,
-				l.Address(client, node))
-		}})
+		test(clustertest.Bench{Cluster: l,
+			Over: func(client, node string) *redis.Client { return dial(t, l.Address(client, node)) }})
 	})
 }
 
@@ -218,12 +204,4 @@ func TestKnows_WaitAOF_DependsOnTheVersion(t *testing.T) {
 	for version, knows := range map[string]bool{"7.0.15": false, "7.2.4": true, "8.0.2": true, "9.1.2": true, "8": false} {
 		require.Equal(t, knows, program{product: "redis", version: version}.knows("WAITAOF"), version)
 	}
-}
-
-func requireUp(t *testing.T, l *Cluster, name string) history.Node {
-	t.Helper()
-	seen, err := l.Node(name).Look(t.Context())
-	require.NoError(t, err)
-	require.True(t, seen.Up)
-	return seen
 }
