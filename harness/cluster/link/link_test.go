@@ -10,7 +10,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
@@ -51,7 +50,7 @@ func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 		}
 		r.link = New(Config{Client: "c1", Node: "n1", Now: r.now, Record: r.events.Record,
 			Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: in})
-		r.redis = redis.NewClient(&redis.Options{
+		r.redis = clustertest.Client(&redis.Options{
 			Dialer: func(context.Context, string, string) (net.Conn, error) {
 				client, inner := Pipe(r.scheduler, scheduler.Key{})
 				outer, server := Pipe(r.scheduler, scheduler.Key{})
@@ -59,8 +58,7 @@ func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 				m.Server().ServeConn(server)
 				return client, nil
 			},
-			MaxRetries: -1, Protocol: 2, DisableIdentity: true, ReadTimeout: time.Minute, ContextTimeoutEnabled: true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+			ReadTimeout: time.Minute,
 		})
 		f(t, r)
 		require.NoError(t, r.redis.Close())
@@ -332,9 +330,7 @@ func TestIntercept_HeldEvalshaGetsNoscript_DoesNotCount(t *testing.T) {
 		ctx := context.Background()
 		require.Equal(t, []error{nil, nil, nil}, runScripts(ctx, r.redis))
 		r.link.cfg.Scripts.Answered("n2", releases.Hash(), true)
-		other := redis.NewClient(&redis.Options{Dialer: r.redis.Options().Dialer, Protocol: 2, DisableIdentity: true,
-			MaxRetries:               -1,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+		other := clustertest.Client(&redis.Options{Dialer: r.redis.Options().Dialer})
 		require.NoError(t, takes.Run(ctx, r.redis, []string{"k"}, "a", "900").Err())
 		require.NoError(t, other.ScriptFlush(ctx).Err())
 		require.False(t, r.link.cfg.Scripts.Knows("n1", releases.Hash()))
