@@ -20,14 +20,16 @@ func TestObserve_EachMessage_HoldsCommandsOnRequest(t *testing.T) {
 		require.Equal(t, 2, messages)
 
 		hold = true
-		began := time.Now()
+		received, began := -1, time.Now()
 		go func() {
 			time.Sleep(time.Second)
+			received, _ = r.link.Count("GET")
 			_, err := r.link.LetGo()
 			require.NoError(t, err)
 		}()
 		require.NoError(t, r.redis.Get(ctx, "k1").Err())
 		require.GreaterOrEqual(t, time.Since(began), time.Second)
+		require.Zero(t, received, "the command is held, not its reply")
 		require.Equal(t, 4, messages)
 		r.link.Observe(nil)
 		require.NoError(t, r.redis.Get(ctx, "k1").Err())
