@@ -97,6 +97,8 @@ func kills(t *testing.T, with With) {
 		require.NoError(t, b.Node("n2").Kill(ctx))
 		require.Error(t, <-sent)
 		require.ErrorIs(t, b.Node("n2").Kill(ctx), cluster.ErrDown)
+		require.NoError(t, b.Node("n2").Start(ctx))
+		require.False(t, hasKey(t, b.Node("n2"), "k1"), "a command on its way is lost")
 		require.NoError(t, b.Over("c1", "n1").Ping(ctx).Err())
 	})
 }

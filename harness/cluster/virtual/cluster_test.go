@@ -26,20 +26,13 @@ func inBubble(t *testing.T, f func()) {
 	require.NoError(t, bubble.Run(f))
 }
 
+var fiveClients = []string{"c1", "c2", "c3", "c4", "c5"}
+
 // five configures five nodes and five clients.
 func five(record func(history.Event)) cluster.Config {
-	return cluster.Config{
-		Nodes: fiveOf("n"), Clients: fiveOf("c"), Persistence: cluster.PersistEverysec, Seed: 1, Record: record,
-	}
-}
-
-// fiveOf are n1 to n5, or c1 to c5.
-func fiveOf(prefix string) []string {
-	var all []string
-	for i := range 5 {
-		all = append(all, fmt.Sprint(prefix, i+1))
-	}
-	return all
+	return clustertest.Config(5, func(cfg *cluster.Config) {
+		cfg.Clients, cfg.Persistence, cfg.Record = fiveClients, cluster.PersistEverysec, record
+	})
 }
 
 func setup(i int) client.Setup {

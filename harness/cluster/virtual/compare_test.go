@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
@@ -95,7 +94,9 @@ func TestReleases_InfoHasTheirVersion(t *testing.T) {
 		"": "redis_version:7.0.15", "redis-8.4": "redis_version:8.4.0", "valkey-9.0": "valkey_version:9.0.0",
 	} {
 		on(t, release, clustertest.Config(1, nil), func(b clustertest.Bench) {
-			require.Contains(t, b.Over("c1", "n1").Info(ctx, "server").Val(), want)
+			info := b.Over("c1", "n1").Info(ctx, "server").Val()
+			require.Contains(t, info, want)
+			require.Contains(t, info, "run_id:"+clustertest.Look(t, b.Node("n1")).RunID)
 			require.Contains(t, b.Server(), "miniredis")
 			require.Contains(t, b.Server(), release)
 		})
@@ -222,10 +223,17 @@ func realServer(t *testing.T, program string) *redis.Client {
 	return answering(t, "unix", socket)
 }
 
+// realRedis starts the redis-server in PATH.
+func realRedis(t *testing.T) *redis.Client {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	needs.Check(t, needs.Redis, err)
+	return realServer(t, program)
+}
+
 // answering returns a client of a server once the server answers.
 func answering(t *testing.T, network, addr string) *redis.Client {
-	rdb := redis.NewClient(&redis.Options{Network: network, Addr: addr, Protocol: 2, MaxRetries: -1, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	rdb := clustertest.Client(&redis.Options{Network: network, Addr: addr})
 	t.Cleanup(func() { _ = rdb.Close() })
 	require.Eventually(t, func() bool { return rdb.Ping(ctx).Err() == nil }, time.Minute, 10*time.Millisecond,
 		"%s does not answer", addr)
@@ -264,12 +272,6 @@ const (
 	beat   = 40 * time.Millisecond
 	outage = 10 * beat // from the end of a server to the next command
 	rounds = 8         // plans for each persistence setting
-)
-
-const (
-	compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
-	compareAndExpire = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) ` +
-		`else return 0 end`
 )
 
 // plan draws all steps in advance, so that both sides get the same: up to most commands, then an interval.
@@ -313,59 +315,29 @@ func until(at, since time.Duration) step {
 	})
 }
 
-var keys = []string{"a", "b", "fence:a", "counter"}
-
-// command draws one command. Half of the expiries are soon, and half after an outage.
-func command(r *rand.Rand) []any {
-	key, token := keys[r.IntN(len(keys))], fmt.Sprint("token", r.IntN(3))
-	ttl := shortLife(r)
-	all := [][]any{
-		{"SET", key, token, "NX", "PX", ttl},
-		{"SET", key, token, "NX", "PX", ttl},
-		{"SET", key, token, "NX", "GET", "PX", ttl},
-		{"SET", key, token, "PX", ttl},
-		{"SET", key, token, "XX", "KEEPTTL"},
-		{"SET", key, r.IntN(100)},
-		{"GET", key},
-		{"PTTL", key},
-		{"EXISTS", key, "a"},
-		{"TYPE", key},
-		{"EVAL", compareAndDelete, 1, key, token},
-		{"EVAL", compareAndExpire, 1, key, token, ttl},
-		{"EVALSHA", redis.NewScript(compareAndDelete).Hash(), 1, key, token},
-		{"EVALSHA", redis.NewScript(compareAndExpire).Hash(), 1, key, token, ttl},
-		{"DEL", key},
-		{"GETDEL", key},
-		{"INCR", key},
-		{"INCR", "counter"},
-		{"SETNX", key, token},
-		{"PEXPIRE", key, ttl},
-		{"PEXPIRE", key, ttl, "GT"},
-		{"PEXPIRE", key, -1},
-		{"PERSIST", key},
-		{"RENAME", "a", "b"},
-		{"MSET", "a", token, "b", token},
-		{"KEYS", "*"},
-	}
-	if r.IntN(40) == 0 {
-		return []any{"FLUSHALL"}
-	}
-	return all[r.IntN(len(all))]
-}
-
+// TestVirtualNodes_RandomCommandsAndRestarts_AsRedis runs each persistence setting through kills and restarts.
 func TestVirtualNodes_RandomCommandsAndRestarts_AsRedis(t *testing.T) {
 	needsRedis(t)
-	for _, setting := range cluster.Persistences {
-		t.Run(string(setting), func(t *testing.T) {
-			t.Parallel()
-			for round := range uint64(rounds) {
-				cfg := clustertest.Config(1, func(cfg *cluster.Config) {
-					cfg.Persistence, cfg.Delay = setting,
-						10*time.Microsecond
-				})
-				compared(t, cfg, "", plan(rand.New(rand.NewPCG(round, uint64(len(setting)))), 12, command, coarse))
-			}
-		})
+	for name, c := range map[string]struct {
+		most    int
+		command func(*rand.Rand) []any
+		show    func(*redis.Cmd, time.Duration) string
+	}{
+		"strings":    {12, func(r *rand.Rand) []any { return draw(r, plain) }, coarse},
+		"every type": {60, typedCommand, kindOfError},
+	} {
+		for _, setting := range cluster.Persistences {
+			t.Run(name+" "+string(setting), func(t *testing.T) {
+				t.Parallel()
+				for round := range uint64(rounds) {
+					cfg := clustertest.Config(1, func(cfg *cluster.Config) {
+						cfg.Persistence, cfg.Delay = setting, 10*time.Microsecond
+					})
+					r := rand.New(rand.NewPCG(round, uint64(len(setting))))
+					compared(t, cfg, "", plan(r, c.most, c.command, c.show))
+				}
+			})
+		}
 	}
 }
 

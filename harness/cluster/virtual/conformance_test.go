@@ -5,13 +5,11 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/virtual"
-	"example.org/lockproof/harness/history"
 )
 
 func TestConformance(t *testing.T) { clustertest.Run(t, virtual.Kind, with) }
@@ -49,20 +47,8 @@ func keeps(p cluster.Persistence) func(*cluster.Config) {
 
 // connect makes a go-redis client over a link.
 func connect(c cluster.Cluster, from, to string) *redis.Client {
-	return redis.NewClient(&redis.Options{
-		Addr: to, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, PoolSize: 100, DisableIdentity: true,
-		Protocol:                 2,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		Dialer:                   virtual.Dial(c.(*virtual.Cluster), from),
-	})
+	return clustertest.Client(&redis.Options{Addr: to, PoolSize: 100, Dialer: virtual.Dial(c.(*virtual.Cluster), from)})
 }
 
 // awaitConnectionEnd waits until a connection's end reaches its client, which would reuse it until then.
 func awaitConnectionEnd(c cluster.Cluster) { _ = c.Sleep(ctx, time.Millisecond) }
-
-func look(t *testing.T, n cluster.Node) history.Node {
-	t.Helper()
-	seen, err := n.Look(ctx)
-	require.NoError(t, err)
-	return seen
-}

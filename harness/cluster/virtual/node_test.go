@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/virtual"
-	"example.org/lockproof/internal/needs"
 )
 
 // The wall clock runs while the node is paused.
@@ -51,7 +49,7 @@ func TestKeys_ExpireByTheNodesWallClock(t *testing.T) {
 				at, err := n.Clock(ctx)
 				require.NoError(t, err)
 				require.InDelta(t, at, rdb.Time(ctx).Val().Sub(began).Nanoseconds(), float64(5*time.Millisecond))
-				keys := look(t, n).Keys
+				keys := clustertest.Look(t, n).Keys
 				if c.left == 0 {
 					require.NotContains(t, keys, "k")
 					require.Equal(t, time.Duration(-2), rdb.PTTL(ctx, "k").Val())
@@ -64,32 +62,16 @@ func TestKeys_ExpireByTheNodesWallClock(t *testing.T) {
 	}
 }
 
-func TestKill_CommandInTransit_IsLost(t *testing.T) {
-	with(t, 1, keeps(cluster.PersistAlways), func(b clustertest.Bench) {
-		n, rdb := b.Node("n1"), b.Over("c1", "n1")
-		require.NoError(t, rdb.Set(ctx, "k", "before", 0).Err())
-		sent := make(chan error)
-		go func() { sent <- rdb.Set(ctx, "k", "after", 0).Err() }()
-		require.NoError(t, b.Sleep(ctx, 50*time.Microsecond)) // half way to the node
-		require.NoError(t, n.Kill(ctx))
-		require.Error(t, <-sent)
-		require.ErrorIs(t, rdb.Ping(ctx).Err(), syscall.ECONNREFUSED)
-		require.NoError(t, n.Start(ctx))
-		require.Equal(t, "before", rdb.Get(ctx, "k").Val())
-		require.Contains(t, rdb.Info(ctx, "server").Val(), "run_id:"+look(t, n).RunID)
-	})
-}
-
 func TestResume_AnswersInOrderOfArrival(t *testing.T) {
-	with(t, 1, func(cfg *cluster.Config) { cfg.Clients = fiveOf("c") }, func(b clustertest.Bench) {
+	with(t, 1, func(cfg *cluster.Config) { cfg.Clients = fiveClients }, func(b clustertest.Bench) {
 		n, clients := b.Node("n1"), map[string]*redis.Client{}
-		for _, name := range fiveOf("c") {
+		for _, name := range fiveClients {
 			clients[name] = b.Over(name, "n1")
 			require.NoError(t, clients[name].Ping(ctx).Err()) // connects
 		}
 		require.NoError(t, n.Pause(ctx))
 		took := make(chan string, 5)
-		for _, name := range fiveOf("c") {
+		for _, name := range fiveClients {
 			go func() { took <- fmt.Sprint(name, " ", clients[name].SetNX(ctx, "k", name, time.Minute).Val()) }()
 			require.NoError(t, b.Sleep(ctx, time.Millisecond))
 		}
@@ -151,7 +133,7 @@ func TestTransaction_WatchedKeyChanged_Fails(t *testing.T) {
 		require.NoError(t, remove(func() {
 			require.NoError(t, n.SetClock(ctx, -time.Hour, 0))
 		}), "setting the clock changes no key")
-		require.Empty(t, look(t, n).Keys)
+		require.Empty(t, clustertest.Look(t, n).Keys)
 	})
 }
 
@@ -191,9 +173,7 @@ func messages(t *testing.T, dial func() (net.Conn, error)) (all []string) {
 }
 
 func TestChannels_AsRedis(t *testing.T) {
-	program, err := exec.LookPath("redis-server")
-	needs.Check(t, needs.Redis, err)
-	real := realServer(t, program)
+	real := realRedis(t)
 	want := messages(t, func() (net.Conn, error) { return net.Dial("unix", real.Options().Addr) })
 	with(t, 1, nil, func(b clustertest.Bench) {
 		dial := virtual.Dial(b.Cluster.(*virtual.Cluster), "c1")
@@ -218,6 +198,7 @@ func TestPublish_ReachesOnlyPresentSubscribers(t *testing.T) {
 		_, err = late.ReceiveTimeout(ctx, time.Second)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.NoError(t, n.Kill(ctx))
+		require.ErrorIs(t, b.Over("c1", "n1").Ping(ctx).Err(), syscall.ECONNREFUSED)
 		require.NoError(t, n.Start(ctx))
 		require.Zero(t, rdb.Publish(ctx, "k", "third").Val(), "a restart ends subscriptions")
 		require.NoError(t, late.Close())

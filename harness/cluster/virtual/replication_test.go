@@ -31,6 +31,10 @@ type pair struct {
 	connect func(name string) *redis.Client
 }
 
+func onBench(b clustertest.Bench) pair {
+	return pair{b, func(name string) *redis.Client { return b.Over("c1", name) }}
+}
+
 // step is an action on a pair; its results are compared.
 type step struct {
 	what string
@@ -98,18 +102,22 @@ func act(what string, do func(p pair) error) step {
 // writes during a background fsync.
 func rested(p pair, name string) error {
 	real, ok := p.Node(name).(cluster.Server)
-	for range 3000 {
-		if !ok {
-			return nil
-		}
+	if !ok {
+		return nil
+	}
+	return await(p, name+" has written its AOF", func() (bool, error) {
 		info, err := real.Info(ctx)
 		written := info["aof_buffer_length"] == "" || info["aof_buffer_length"] == "0"
-		if err != nil || written && info["aof_rewrite_in_progress"]+info["aof_rewrite_scheduled"] == "00" {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
+		return written && info["aof_rewrite_in_progress"]+info["aof_rewrite_scheduled"] == "00", err
+	})
+}
+
+func await(p pair, what string, is func() (bool, error)) error {
+	came, err := cluster.Poll(ctx, p, time.Minute, 20*time.Millisecond, is)
+	if err == nil && !came {
+		err = fmt.Errorf("not after a minute: %s", what)
 	}
-	return fmt.Errorf("%s writes its AOF for a minute", name)
+	return err
 }
 
 func kill(name string) step {
@@ -134,18 +142,12 @@ var (
 	promote = act("promote", func(p pair) error { return p.Node("r1").Promote(ctx) })
 	// settle waits until the replica has every write.
 	settle = act("settle", func(p pair) error {
-		for range 3000 {
+		return await(p, "the replica has everything", func() (bool, error) {
 			master, busy := p.Node("n1").Look(ctx)
 			replica, busyToo := p.Node("r1").Look(ctx)
 			m, r := master.Replication, replica.Replication
-			if busy == nil && busyToo == nil && r.Linked && r.History == m.History && r.Offset >= m.Offset {
-				return nil
-			}
-			if err := p.Sleep(ctx, 20*time.Millisecond); err != nil {
-				return err
-			}
-		}
-		return fmt.Errorf("the replica has not everything after a minute")
+			return busy == nil && busyToo == nil && r.Linked && r.History == m.History && r.Offset >= m.Offset, nil
+		})
 	})
 )
 
@@ -166,34 +168,6 @@ func everything(name string) step {
 	return say(name, commands...)
 }
 
-// write draws a writing command, with a distant expiry if any.
-func write(r *rand.Rand) []any {
-	key, token := keys[r.IntN(len(keys))], fmt.Sprint("token", r.IntN(3))
-	ttl := ((time.Duration(r.IntN(3)) * longTime) + longTime/2).Milliseconds()
-	all := [][]any{
-		{"SET", key, token, "NX", "PX", ttl},
-		{"SET", key, token, "PX", ttl},
-		{"SET", key, r.IntN(100)},
-		{"SET", key, token, "XX", "KEEPTTL"},
-		{"EVAL", compareAndDelete, 1, key, token},
-		{"EVAL", compareAndExpire, 1, key, token, ttl},
-		{"DEL", key},
-		{"INCR", "counter"},
-		{"PEXPIRE", key, ttl},
-		{"PERSIST", key},
-		{"RENAME", "a", "b"},
-		{"MSET", "a", token, "b", token},
-		{"HSET", "h1", token, r.IntN(9)}, {"HINCRBY", "h1", token, -1}, {"HDEL", "h1", token}, {"PEXPIRE", "h1", ttl},
-		{"RPUSH", "l1", token, token}, {"LPOP", "l1"}, {"LREM", "l1", 0, token}, {"PEXPIRE", "l1", ttl},
-		{"SADD", "s1", token}, {"SREM", "s1", token}, {"PEXPIRE", "s1", ttl}, {"SPOP", "s1", 9}, {"RENAME", "s1", "s2"},
-		{"ZADD", "z1", r.IntN(9), token}, {"ZREM", "z1", token}, {"ZREMRANGEBYSCORE", "z1", 0, 4}, {"SET", "z1", "x"},
-	}
-	if r.IntN(30) == 0 {
-		return []any{"FLUSHALL"}
-	}
-	return all[r.IntN(len(all))]
-}
-
 // life draws the steps of a pair. Between them both servers run and the replica has every write.
 func life(r *rand.Rand) (steps []step) {
 	writes := func() {
@@ -211,7 +185,7 @@ func life(r *rand.Rand) (steps []step) {
 		case 0: // the replica lags
 			steps = append(steps, cut)
 			writes()
-			steps = append(steps, everything("r1"), say("n1", []any{"SET", "a", "x"}, []any{"WAIT", 1, 100}), heal)
+			steps = append(steps, everything("r1"), say("n1", words("SET a x"), words("WAIT 1 100")), heal)
 		case 1: // the replica restarts: it has its disk's keys until the link heals
 			steps = append(steps, cut, end("r1"), start("r1"), everything("r1"), heal)
 		case 2: // the master restarts
@@ -255,7 +229,7 @@ func compared(t *testing.T, cfg cluster.Config, program string, steps []step) {
 	var got []string
 	on(t, "", cfg, func(b clustertest.Bench) {
 		var err error
-		got, err = carryOut(pair{b, func(name string) *redis.Client { return b.Over("c1", name) }})
+		got, err = carryOut(onBench(b))
 		require.NoError(t, err)
 	})
 	c, err := local.New(t.Context(), cfg, cluster.Choice{Server: program})
@@ -307,9 +281,8 @@ var killBeforeExec = step{"EXEC too late", func(p pair) (string, error) {
 // last acknowledgement is older than the lag.
 func TestVirtualMasters_TooFewReplicas_RefuseAsRedis(t *testing.T) {
 	needsRedis(t)
-	tries := say("n1", []any{"SET", "a", "1"}, []any{"EVAL", compareAndExpire, 1, "a", "1", longTime.Milliseconds()},
-		[]any{"GET", "a"}, []any{"MULTI"}, []any{"SET", "b", "2"}, []any{"EXEC"}, []any{"MULTI"}, []any{"GET", "b"},
-		[]any{"EXEC"})
+	tries := say("n1", words("SET a 1"), []any{"EVAL", compareAndExpire, 1, "a", "1", longTime.Milliseconds()},
+		words("GET a"), words("MULTI"), words("SET b 2"), words("EXEC"), words("MULTI"), words("GET b"), words("EXEC"))
 	const soon, late = 1500 * time.Millisecond, 5 * time.Second // of a lag of 2 s
 	for name, c := range map[string]struct {
 		setting  cluster.Persistence

@@ -3,7 +3,6 @@ package virtual_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
-	"example.org/lockproof/internal/needs"
 )
 
 // typed are commands on keys of every type. H, L, S, Z and K are mostly a hash, a list, a set, a sorted set and a
@@ -66,8 +64,33 @@ local t = redis.call('rpop', KEYS[1])
 if t then redis.call('sadd', KEYS[1], ARGV[2]) end
 return t`, `return redis.pcall('scard', KEYS[1])`}
 
-func templates() []string {
-	return strings.FieldsFunc(typed, func(r rune) bool { return r == ';' || r == '\n' })
+// plain are commands on strings. more is a TTL that differs from each px: with equal ones the result depends on less
+// than a millisecond.
+const plain = `
+	SET key token NX PX px; SET key token NX PX px; SET key token NX GET PX px; SET key token PX px
+	SET key token XX KEEPTTL; SET key n; GET key; PTTL key; EXISTS key a; TYPE key; GETDEL key; SETNX key token; DEL key
+	EVAL delete 1 key token; EVAL expire 1 key token px; EVALSHA #delete 1 key token; EVALSHA #expire 1 key token px
+	INCR key; INCR counter; PEXPIRE key px; PEXPIRE key more GT; PEXPIRE key -1; PERSIST key; RENAME a b
+	MSET a token b token; KEYS *; FLUSHALL`
+
+// writes are writing commands on keys of every type, with a distant expiry if any.
+const writes = `
+	SET key token NX PX long; SET key token PX long; SET key n; SET key token XX KEEPTTL; EVAL delete 1 key token
+	EVAL expire 1 key token long; DEL key; INCR counter; PEXPIRE key long; PERSIST key; RENAME a b; MSET a token b token
+	HSET h1 token n; HINCRBY h1 token -1; HDEL h1 token; PEXPIRE h1 long; RPUSH l1 token token; LPOP l1; LREM l1 0 token
+	PEXPIRE l1 long; SADD s1 token; SREM s1 token; PEXPIRE s1 long; SPOP s1 9; RENAME s1 s2; ZADD z1 n token
+	ZREM z1 token; ZREMRANGEBYSCORE z1 0 4; SET z1 token; FLUSHALL`
+
+const (
+	compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
+	compareAndExpire = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) ` +
+		`else return 0 end`
+)
+
+func write(r *rand.Rand) []any { return draw(r, writes) }
+
+func templates(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' })
 }
 
 // typedKeys are the keys of each type.
@@ -75,10 +98,12 @@ var typedKeys = map[string][]string{"H": {"h1", "h2"}, "L": {"l1", "l2"}, "S": {
 	"K": {"k1", "fence:k2"}, "Y": {"y"}, "G": {"g"},
 	"A": {"h1", "h2", "l1", "l2", "s1", "s2", "z1", "z2", "k1", "fence:k2"}}
 
-// typedCommand draws one of the templates or scripts.
+// keys are those of strings.
+var keys = []string{"a", "b", "fence:a", "counter"}
+
+// typedCommand draws a command on keys of every type, or a script.
 func typedCommand(r *rand.Rand) []any {
-	all := templates()
-	chosen := strings.Fields(all[r.IntN(len(all))])
+	chosen := pick(r, typed)
 	if strings.HasPrefix(chosen[0], "FLUSH") && r.IntN(8) > 0 {
 		chosen = []string{"KEYS", "*"}
 	}
@@ -86,8 +111,19 @@ func typedCommand(r *rand.Rand) []any {
 		script := typedScripts[r.IntN(len(typedScripts))]
 		return []any{"EVAL", script, 1, fill(r, string("HHZL"[r.IntN(4)])), fill(r, "px"), fill(r, "f")}
 	}
-	command := []any{chosen[0]}
-	for _, word := range chosen[1:] {
+	return filled(r, chosen)
+}
+
+// draw draws one of the templates.
+func draw(r *rand.Rand, text string) []any { return filled(r, pick(r, text)) }
+
+func pick(r *rand.Rand, text string) []string {
+	all := templates(text)
+	return strings.Fields(all[r.IntN(len(all))])
+}
+
+func filled(r *rand.Rand, template []string) (command []any) {
+	for _, word := range template {
 		command = append(command, fill(r, word))
 	}
 	return command
@@ -115,6 +151,22 @@ func fill(r *rand.Rand, word string) any {
 		return r.IntN(9) - 1
 	case "px":
 		return shortLife(r)
+	case "more":
+		return shortLife(r) + 1 + r.Int64N(10)
+	case "long":
+		return ((time.Duration(r.IntN(3)) * longTime) + longTime/2).Milliseconds()
+	case "key":
+		return keys[r.IntN(len(keys))]
+	case "token":
+		return fmt.Sprint("token", r.IntN(3))
+	case "delete":
+		return compareAndDelete
+	case "expire":
+		return compareAndExpire
+	case "#delete":
+		return redis.NewScript(compareAndDelete).Hash()
+	case "#expire":
+		return redis.NewScript(compareAndExpire).Hash()
 	}
 	return word
 }
@@ -140,26 +192,8 @@ func kindOfError(cmd *redis.Cmd, unit time.Duration) string {
 	return "error"
 }
 
-// Each persistence setting runs through kills and restarts.
-func TestKeysOfEveryType_AsRedis(t *testing.T) {
-	needsRedis(t)
-	for _, setting := range cluster.Persistences {
-		t.Run(string(setting), func(t *testing.T) {
-			t.Parallel()
-			for round := range uint64(rounds) {
-				cfg := clustertest.Config(1, func(cfg *cluster.Config) {
-					cfg.Persistence, cfg.Delay = setting, 10*time.Microsecond
-				})
-				compared(t, cfg, "", plan(rand.New(rand.NewPCG(round, uint64(len(setting)))), 60, typedCommand, kindOfError))
-			}
-		})
-	}
-}
-
 // TTL answers with the nearest second, alone and in a script.
 func TestSecondsAreRounded_AsRedis(t *testing.T) {
-	program, err := exec.LookPath("redis-server")
-	needs.Check(t, needs.Redis, err)
 	answers := func(rdb *redis.Client) (all []string) {
 		for _, ms := range []int{200, 900, 1200, 1900, 5_000_900} {
 			for _, c := range [][]any{{"SET", "k", "v", "PX", ms}, {"TTL", "k"},
@@ -173,7 +207,7 @@ func TestSecondsAreRounded_AsRedis(t *testing.T) {
 		}
 		return all
 	}
-	want := answers(realServer(t, program))
+	want := answers(realRedis(t))
 	with(t, 1, nil, func(b clustertest.Bench) { require.Equal(t, want, answers(b.Over("c1", "n1"))) })
 }
 
@@ -192,12 +226,10 @@ func TestWritesOfTheSameValueAreReplicated_AsRedis(t *testing.T) {
 
 // The exceptions neither change nor read keys, or have tests of their own.
 func TestEveryAnsweredCommandIsCompared(t *testing.T) {
-	program, err := exec.LookPath("redis-server")
-	needs.Check(t, needs.Redis, err)
-	names, err := realServer(t, program).CommandList(ctx, nil).Result()
+	names, err := realRedis(t).CommandList(ctx, nil).Result()
 	require.NoError(t, err)
 	drawn := map[string]bool{}
-	for _, template := range templates() {
+	for _, template := range templates(typed) {
 		drawn[strings.Fields(template)[0]] = true
 	}
 	elsewhere := cluster.Commands(`EXPIRETIME PEXPIRETIME TTL DBSIZE AUTH HELLO PING ECHO QUIT SELECT CLIENT
@@ -221,9 +253,7 @@ func TestEveryAnsweredCommandIsCompared(t *testing.T) {
 }
 
 func TestChangesNoKey_MatchesRedisFlags(t *testing.T) {
-	program, err := exec.LookPath("redis-server")
-	needs.Check(t, needs.Redis, err)
-	all, err := realServer(t, program).Command(ctx).Result()
+	all, err := realRedis(t).Command(ctx).Result()
 	require.NoError(t, err)
 	for name, c := range all {
 		reads, writes := slices.Contains(c.Flags, "readonly"), slices.Contains(c.Flags, "write")

@@ -2,10 +2,10 @@ package virtual_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
@@ -16,29 +16,80 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-func TestWaitAOF_AnswersAfterFsyncs(t *testing.T) {
-	set := []any{"SET", "a", "1"}
-	reply, took := modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", set, []any{"WAITAOF", 1, 1, 5000}))
-	require.Equal(t, "OK; [1 1]", reply)
-	require.Less(t, took, 50*time.Millisecond, "always has it on both disks before it is answered")
+// send is say, with commands that semicolons separate.
+func send(name, commands string) step {
+	var all [][]any
+	for _, c := range strings.Split(commands, ";") {
+		all = append(all, words(c))
+	}
+	return say(name, all...)
+}
 
-	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond),
-		say("n1", set, []any{"WAITAOF", 1, 0, 5000}))
-	require.Regexp(t, `^OK; \[1 [01]\]$`, reply)
-	require.InDelta(t, 700*time.Millisecond, took, float64(10*time.Millisecond), "until the second is over")
-	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond),
-		say("n1", set, []any{"WAITAOF", 0, 1, 5000}))
-	require.Regexp(t, `^OK; \[[01] 1\]$`, reply)
-	require.Less(t, took, 2*time.Second, "a second for the disk, and one until the replica reports it")
-	require.Greater(t, took, 600*time.Millisecond)
+func TestModelledReplicas_AnswerInTime(t *testing.T) {
+	const soon, ever, slack = 50 * time.Millisecond, time.Hour, 20 * time.Millisecond
+	linked := step{"linked", func(p pair) (string, error) {
+		seen, err := p.Node("r1").Look(ctx)
+		return fmt.Sprint(seen.Replication.Linked), err
+	}}
+	set := send("n1", "SET a 1")
+	none, always, everysec := keeps(cluster.PersistNone), knowsWaitAOF(cluster.PersistAlways),
+		knowsWaitAOF(cluster.PersistEverysec)
+	for _, c := range []struct {
+		why         string
+		change      func(*cluster.Config)
+		steps       []step
+		reply       string // of the last step, a regular expression
+		least, most time.Duration
+	}{
+		{"always has it on both disks before it is answered", always,
+			[]step{send("n1", "SET a 1; WAITAOF 1 1 5000")}, `OK; \[1 1\]`, 0, soon},
+		{"everysec has it when the second is over", everysec,
+			[]step{wait(300 * time.Millisecond), send("n1", "SET a 1; WAITAOF 1 0 5000")}, `OK; \[1 [01]\]`,
+			690 * time.Millisecond, 710 * time.Millisecond},
+		{"a second for the replica's disk, and one until it reports it", everysec,
+			[]step{wait(300 * time.Millisecond), send("n1", "SET a 1; WAITAOF 0 1 5000")}, `OK; \[[01] 1\]`,
+			600 * time.Millisecond, 2 * time.Second},
+		{"nothing is ever synced", knowsWaitAOF(cluster.PersistNo),
+			[]step{send("n1", "SET a 1; WAITAOF 1 1 700")}, `OK; \[0 0\]`, 700*time.Millisecond - slack,
+			700*time.Millisecond + slack},
+		{"a replica without an AOF reports no fsynced offset", knowsWaitAOF(cluster.PersistNone),
+			[]step{send("n1", "SET a 1; WAITAOF 0 1 300")}, `OK; \[0 0\]`, 0, ever},
+		{"the replica is cut off", always, []step{cut, send("n1", "SET a 1; WAITAOF 1 1 300")}, `OK; \[1 0\]`, 0, ever},
 
-	reply, took = modelled(t, knowsWaitAOF(cluster.PersistNo), say("n1", set, []any{"WAITAOF", 1, 1, 700}))
-	require.Equal(t, "OK; [0 0]", reply, "nothing is ever synced")
-	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
-	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistNone), say("n1", set, []any{"WAITAOF", 0, 1, 300}))
-	require.Equal(t, "OK; [0 0]", reply, "a replica without an AOF reports no fsynced offset")
-	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), cut, say("n1", set, []any{"WAITAOF", 1, 1, 300}))
-	require.Equal(t, "OK; [1 0]", reply)
+		{"WAIT requests an acknowledgement at once", none,
+			[]step{send("n1", "SET a 1; WAIT 1 5000")}, "OK; 1", 0, soon},
+		{"WAIT lasts until its timeout", none, []step{cut, send("n1", "SET a 1; WAIT 1 700")},
+			"OK; 0", 700*time.Millisecond - slack, 700*time.Millisecond + slack},
+		{"WAIT has the number of acknowledgements", none, []step{send("n1", "SET a 1; WAIT 2 300")},
+			"OK; 1", 0, ever},
+		{"WAIT is misused", none, []step{send("n1", "WAIT 1; WAIT x 1; WAIT 1 x; WAIT 1 -1")},
+			"ERR wrong number of arguments for 'wait' command; ERR value is not an integer or out of range; " +
+				"ERR timeout is not an integer or out of range; ERR timeout is negative", 0, ever},
+
+		{"Redis 7.0 does not know WAITAOF", none, []step{send("n1", "WAITAOF 1 1 100")},
+			"ERR unknown command.*", 0, ever},
+		{"a transaction does not wait", always, []step{send("n1", "MULTI; WAITAOF 1 1 100; EXEC")},
+			".*ERR WAITAOF is not modelled.*", 0, ever},
+		{"a script does not wait", always, []step{say("n1", []any{"EVAL", "return redis.call('WAITAOF', 1, 1, 100)", 0})},
+			".*ERR WAITAOF is not modelled.*", 0, ever},
+
+		{"a cut is shorter than the timeout", none, []step{cut, wait(50 * time.Second), linked}, "true", 0, ever},
+		{"a cut is longer: both sides disconnect", none, []step{cut, wait(90 * time.Second), linked}, "false", 0, ever},
+		{"the reconnected replica gets the missing writes", none,
+			[]step{cut, set, wait(90 * time.Second), heal, settle, send("r1", "GET a")}, "1", 0, ever},
+		{"a master that shuts down waits for its replicas as long as Redis", none, []step{cut, set, shutdown("n1")}, "",
+			10*time.Second - slack, 10*time.Second + slack},
+		{"a master that shuts down does not wait longer", none, []step{set, shutdown("n1")}, "", 0, 3 * time.Second},
+		{"a replica has what its master waited for", none,
+			[]step{set, shutdown("n1"), promote, send("r1", "GET a; SET b 2")}, "1; OK", 0, ever},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			reply, took := modelled(t, c.change, c.steps...)
+			require.Regexp(t, "^"+c.reply+"$", reply)
+			require.GreaterOrEqual(t, took, c.least)
+			require.LessOrEqual(t, took, c.most)
+		})
+	}
 }
 
 func TestWaitAOF_CountedWrite_SurvivesPowerLoss(t *testing.T) {
@@ -50,29 +101,16 @@ func TestWaitAOF_CountedWrite_SurvivesPowerLoss(t *testing.T) {
 	}
 	for n := range 20 {
 		moment := wait(time.Duration(n) * 97 * time.Millisecond)
-		reply, _ := modelled(t, knowsWaitAOF(cluster.PersistEverysec), moment, say("n1", []any{"SET", "a", "1"},
-			[]any{"WAITAOF", 1, 1, 5000}),
-			power("n1"), power("r1"), start("r1"), say("r1", []any{"GET", "a"}))
+		reply, _ := modelled(t, knowsWaitAOF(cluster.PersistEverysec), moment, send("n1", "SET a 1; WAITAOF 1 1 5000"),
+			power("n1"), power("r1"), start("r1"), send("r1", "GET a"))
 		require.Equal(t, "1", reply, n)
 	}
 }
 
-// Later releases refuse it in transactions and scripts.
-func TestWaitAOF_Redis70_IsUnknown(t *testing.T) {
-	reply, _ := modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAITAOF", 1, 1, 100}))
-	require.Contains(t, reply, "ERR unknown command")
-	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"MULTI"}, []any{"WAITAOF", 1, 1, 100},
-		[]any{"EXEC"}))
-	require.Contains(t, reply, "ERR WAITAOF is not modelled")
-	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"EVAL", "return redis.call('WAITAOF', " +
-		"1, 1, 100)", 0}))
-	require.Contains(t, reply, "ERR WAITAOF is not modelled")
-	require.ErrorContains(t, virtual.Kind.Knows(cluster.Choice{Server: "redis-7.0"}, "WAITAOF"), "use --server redis-8.4")
-	require.NoError(t, virtual.Kind.Knows(cluster.Choice{}, "WAITAOF"))
-}
-
 // Valkey 8 and 9.1 answer WAITAOF before the fsync.
 func TestWaitAOF_Valkey_IsNotModelled(t *testing.T) {
+	require.ErrorContains(t, virtual.Kind.Knows(cluster.Choice{Server: "redis-7.0"}, "WAITAOF"), "use --server redis-8.4")
+	require.NoError(t, virtual.Kind.Knows(cluster.Choice{}, "WAITAOF"))
 	require.ErrorContains(t, virtual.Kind.Knows(cluster.Choice{Server: "valkey-9.0"}, "WAITAOF"),
 		"its valkey-9.0 has none; leave --server out, or use --server redis-8.4")
 	on(t, "valkey-9.0", clustertest.Config(1, nil), func(b clustertest.Bench) {
@@ -85,26 +123,19 @@ func TestWaitAOF_AsRealServers(t *testing.T) {
 	needsRedis(t)
 	const program = "redis-server"
 	needs.Check(t, needs.Servers, local.Kind.Knows(cluster.Choice{Server: program}, "WAITAOF"))
-	compareWaitAOF(t, program)
-}
-
-func compareWaitAOF(t *testing.T, program string) {
-	t.Helper()
-	set := []any{"SET", "a", "1"}
-	waitAOF := func(local, replicas any, timeout any) []any { return []any{"WAITAOF", local, replicas, timeout} }
-	wrong := say("n1", []any{"WAITAOF", 1, 1}, waitAOF("x", 1, 1), waitAOF(2, 1, 1), waitAOF(-1, 1, 1), waitAOF(0, "x", 1),
-		waitAOF(0, -1, 1),
-		waitAOF(1, 1, "x"), waitAOF(1, 1, -1), waitAOF(2, "x", "x"), waitAOF(0, 0, 1))
-	onReplica := say("r1", waitAOF(0, 0, 1), waitAOF(1, 0, 1))
+	wrong := send("n1", "WAITAOF 1 1; WAITAOF x 1 1; WAITAOF 2 1 1; WAITAOF -1 1 1; WAITAOF 0 x 1; WAITAOF 0 -1 1;"+
+		"WAITAOF 1 1 x; WAITAOF 1 1 -1; WAITAOF 2 x x; WAITAOF 0 0 1")
+	onReplica := send("r1", "WAITAOF 0 0 1; WAITAOF 1 0 1")
+	acknowledged := send("n1", "SET a 1; WAITAOF 1 1 2800") // more than the two seconds of everysec
+	cutOff := send("n1", "SET a 1; WAITAOF 1 1 1500")
 	for _, setting := range []cluster.Persistence{cluster.PersistNone, cluster.PersistNo, cluster.PersistEverysec,
 		cluster.PersistAlways} {
-		t.Run(program+" "+string(setting), func(t *testing.T) {
+		t.Run(string(setting), func(t *testing.T) {
 			t.Parallel()
-			steps := []step{settle, wrong, onReplica, say("n1", waitAOF(0, 1, 10)), wait(1500 * time.Millisecond),
-				say("n1", set, waitAOF(1, 1, 2800)), // more than the two seconds of everysec
-				say("n1", waitAOF(0, 1, 10)),        // without a write
-				settle, cut, say("n1", set, waitAOF(1, 1, 1500)), say("n1", set, waitAOF(0, 1, 1500)),
-				heal, settle, say("n1", set, waitAOF(1, 1, 2800)), kill("r1"), say("n1", set, waitAOF(1, 1, 1500))}
+			steps := []step{settle, wrong, onReplica, send("n1", "WAITAOF 0 1 10"), wait(1500 * time.Millisecond), acknowledged,
+				send("n1", "WAITAOF 0 1 10"), // without a write
+				settle, cut, cutOff, send("n1", "SET a 1; WAITAOF 0 1 1500"),
+				heal, settle, acknowledged, kill("r1"), cutOff}
 			compared(t, withReplica(knowsWaitAOF(setting)), program, steps)
 		})
 	}
@@ -122,7 +153,7 @@ func withReplica(change func(*cluster.Config)) cluster.Config {
 func modelled(t *testing.T, change func(*cluster.Config), steps ...step) (last string, took time.Duration) {
 	t.Helper()
 	on(t, "", withReplica(change), func(b clustertest.Bench) {
-		p := pair{b, func(name string) *redis.Client { return b.Over("c1", name) }}
+		p := onBench(b)
 		for _, d := range steps {
 			began := b.Now()
 			var err error
@@ -139,30 +170,13 @@ func knowsWaitAOF(p cluster.Persistence) func(*cluster.Config) {
 	return func(cfg *cluster.Config) { cfg.Persistence, cfg.Commands = p, []string{"WAITAOF"} }
 }
 
-func TestWait_AnswersAfterAcknowledgements(t *testing.T) {
-	set := []any{"SET", "a", "1"}
-	reply, took := modelled(t, keeps(cluster.PersistNone), say("n1", set, []any{"WAIT", 1, 5000}))
-	require.Equal(t, "OK; 1", reply)
-	require.Less(t, took, 50*time.Millisecond, "it requests an acknowledgement at once")
-	reply, took = modelled(t, keeps(cluster.PersistNone), cut, say("n1", set, []any{"WAIT", 1, 700}))
-	require.Equal(t, "OK; 0", reply)
-	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
-	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", set, []any{"WAIT", 2, 300}))
-	require.Equal(t, "OK; 1", reply, "the number of acknowledgements")
-	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAIT", 1}, []any{"WAIT", "x", 1},
-		[]any{"WAIT", 1, "x"}, []any{"WAIT", 1, -1}))
-	require.Equal(t, "ERR wrong number of arguments for 'wait' command; ERR value is not an integer or out of range; "+
-		"ERR timeout is not an integer or out of range; ERR timeout is negative", reply)
-}
-
 func TestWait_MasterPausedPastTimeout_AnswersAfterResume(t *testing.T) {
-	for want, command := range map[string][]any{"OK; 0": {"WAIT", 1, 1000}, "OK; [1 0]": {"WAITAOF", 1, 1, 1000}} {
+	for want, command := range map[string]string{"OK; 0": "WAIT 1 1000", "OK; [1 0]": "WAITAOF 1 1 1000"} {
 		on(t, "", withReplica(knowsWaitAOF(cluster.PersistAlways)), func(b clustertest.Bench) {
 			require.NoError(t, b.Link("r1", "n1").Cut(history.Both))
 			answered := make(chan string, 1)
 			go func() {
-				replies, _ := say("n1", []any{"SET", "a", "1"},
-					command).do(pair{b, func(name string) *redis.Client { return b.Over("c1", name) }})
+				replies, _ := send("n1", "SET a 1;"+command).do(onBench(b))
 				answered <- replies
 			}()
 			time.Sleep(500 * time.Millisecond)
@@ -173,31 +187,4 @@ func TestWait_MasterPausedPastTimeout_AnswersAfterResume(t *testing.T) {
 			require.Equal(t, want, <-answered)
 		})
 	}
-}
-
-// After the reconnection the replica gets the missing writes.
-func TestReplication_CutLongerThanTimeout_BothSidesDisconnect(t *testing.T) {
-	linked := step{"linked", func(p pair) (string, error) {
-		seen, err := p.Node("r1").Look(ctx)
-		return fmt.Sprint(seen.Replication.Linked), err
-	}}
-	reply, _ := modelled(t, keeps(cluster.PersistNone), cut, wait(50*time.Second), linked)
-	require.Equal(t, "true", reply, "before the timeout")
-	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, wait(90*time.Second), linked)
-	require.Equal(t, "false", reply)
-	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, say("n1", []any{"SET", "a", "1"}), wait(90*time.Second), heal,
-		settle, say("r1", []any{"GET", "a"}))
-	require.Equal(t, "1", reply)
-}
-
-// It waits no longer than Redis does.
-func TestShutdown_Master_WaitsForItsReplicas(t *testing.T) {
-	set := say("n1", []any{"SET", "a", "1"})
-	_, took := modelled(t, keeps(cluster.PersistNone), cut, set, shutdown("n1"))
-	require.InDelta(t, 10*time.Second, took, float64(20*time.Millisecond))
-	_, took = modelled(t, keeps(cluster.PersistNone), set, shutdown("n1"))
-	require.Less(t, took, 3*time.Second)
-	reply, _ := modelled(t, keeps(cluster.PersistNone), set, shutdown("n1"), promote,
-		say("r1", []any{"GET", "a"}, []any{"SET", "b", "2"}))
-	require.Equal(t, "1; OK", reply)
 }
