@@ -65,10 +65,10 @@ func (s *Server) judgeValue(at settings.Place, key string, value any) {
 func valueWords(value any) (all []string) {
 	switch v := value.(type) {
 	case map[string]any:
-		if name := text(v, "Name"); name != "" {
+		if name, _ := v["Name"].(string); name != "" {
 			return []string{name}
 		}
-		return keys(v)
+		return sortedKeys(v)
 	case []any:
 		for _, item := range v {
 			all = append(all, valueWords(item)...)

@@ -49,7 +49,7 @@ func (all *Deployment) readCompose(d item, files []item) (found []*Server) {
 			s.unknown(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
 				"compose config")
 		}
-		for _, key := range oddKeys(d.value, allowed["compose"]) {
+		for _, key := range d.oddKeys(allowed["compose"]) {
 			s.unknown(Settings, d.at(key), "the section "+key, "bring in other services or settings")
 		}
 	}
@@ -134,14 +134,14 @@ func (v service) container() container {
 // names are those by which other services reach a service: its own, its aliases, and those of their links.
 func (v service) names() []string {
 	all := []string{v.name, cmp.Or(v.text("container_name"), v.name), cmp.Or(v.text("hostname"), v.name)}
-	for _, network := range asMap(v.get("networks").value) {
-		for _, alias := range list(dig(network, "aliases")) {
-			all = append(all, fmt.Sprint(alias))
+	for _, network := range v.get("networks").keys() {
+		for _, alias := range v.list("networks", network, "aliases") {
+			all = append(all, fmt.Sprint(alias.value))
 		}
 	}
-	for _, other := range asMap(v.project.get("services").value) {
-		for _, link := range list(dig(other, "links")) {
-			if to, alias, named := strings.Cut(fmt.Sprint(link), ":"); named && to == v.name {
+	for _, other := range v.project.get("services").keys() {
+		for _, link := range v.project.list("services", other, "links") {
+			if to, alias, named := strings.Cut(fmt.Sprint(link.value), ":"); named && to == v.name {
 				all = append(all, alias)
 			}
 		}

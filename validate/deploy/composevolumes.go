@@ -21,7 +21,7 @@ func (v service) storage(s *Server) {
 		s.addVolume(t.at(), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
 	for _, mounted := range v.list("volumes") {
-		s.addVolume(mounted.at(), v.project.volume(mounted.value), v.project.named)
+		s.addVolume(mounted.at(), v.project.volume(mounted), v.project.named)
 	}
 	for key, folder := range map[string]string{"configs": "/", "secrets": "/run/secrets"} {
 		for _, use := range v.list(key) {
@@ -40,7 +40,7 @@ func (v service) storage(s *Server) {
 func (d item) load(c *configFile, _ string) {
 	content, plain := interpolate(d.text("content"))
 	switch {
-	case !plain || len(oddKeys(d.value, allowed["compose config"])) > 0:
+	case !plain || len(d.oddKeys(allowed["compose config"])) > 0:
 		c.unreadReason = "it has variables, or a key that is not known"
 	case d.has("content"):
 		c.text, c.name = content, d.file+", configs"
@@ -51,8 +51,8 @@ func (d item) load(c *configFile, _ string) {
 
 // volume reads a volume of a service. Relative paths begin in the file's folder. A named volume is resolved to the
 // engine's name, or to the folder of its device option.
-func (d item) volume(value any) volume {
-	v := readVolume(value)
+func (d item) volume(mounted item) volume {
+	v := readVolume(mounted)
 	if v.file = d.file; v.kind == "bind" {
 		v.source = d.folderOf(v.from)
 	}
@@ -85,18 +85,17 @@ func (d item) folderOf(folder string) string {
 }
 
 func (d item) named(name string) loss {
-	v, declared := asMap(d.get("volumes").value)[name]
-	if !declared { // compose refuses this file alone
+	v := d.get("volumes", name)
+	if !slices.Contains(d.get("volumes").keys(), name) { // compose refuses this file alone
 		return maybeLost("no volume %s is declared here, so that another file says what it is: give the output of docker "+
 			"compose config", name)
 	}
-	if odd := oddKeys(v, allowed["compose volume"]); len(odd) > 0 {
+	if odd := v.oddKeys(allowed["compose volume"]); len(odd) > 0 {
 		return maybeLost("not understood: the key %s of the volume %s; it could be memory", odd[0], name)
 	}
-	options := dig(v, "driver_opts")
-	driver := text(v, "driver")
-	kind, device := text(options, "type"), text(options, "device")
-	_, plain := interpolate(fmt.Sprint(driver, options))
+	driver, options := v.text("driver"), v.get("driver_opts")
+	kind, device := options.text("type"), options.text("device")
+	_, plain := interpolate(fmt.Sprint(driver, options.value))
 	switch {
 	case !plain:
 		return maybeLost("a variable among the options of the volume %s; it could be memory: give the output of docker "+
@@ -106,7 +105,7 @@ func (d item) named(name string) loss {
 	case kind == "tmpfs" || kind == "ramfs": // empty after the last unmount
 		return loss{lost: []settings.Crash{settings.PowerLoss}, doubted: []settings.Crash{settings.Kill, settings.Shutdown},
 			why: fmt.Sprintf("the volume %s is a %s, which is empty once nothing uses it", name, kind)}
-	case options == nil || len(keys(options)) == 0:
+	case len(options.keys()) == 0:
 		return loss{}
 	case (kind == "none" || kind == "" || kind == "bind") && device != "":
 		return besideFile(device, d.folderOf(device))

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"example.org/lockproof/internal/input"
 	"example.org/lockproof/internal/input/yamlfile"
 	"example.org/lockproof/validate/settings"
@@ -19,10 +17,8 @@ import (
 // List, or anything in one of them.
 type item struct {
 	file  string
-	above int // lines of the file before its document
-	body  ast.Node
-	path  []any // of keys and indices
 	value any
+	lines lines
 }
 
 // mostDocuments bounds the documents of a file. Each is parsed by itself.
@@ -70,7 +66,7 @@ func listParts(text string) (parts []string) {
 }
 
 func readDocuments(file, text string) (documents []item, err error) {
-	lines, size, count := 0, 0, 0
+	above, size, count := 0, 0, 0
 	for _, whole := range split(strings.ReplaceAll(text, "\r\n", "\n"), documentLine) {
 		parts := listParts(whole)
 		several := parts != nil
@@ -81,18 +77,18 @@ func readDocuments(file, text string) (documents []item, err error) {
 			if !isDefinition(part) && (!several || part[:min(1, len(part))] == "-") {
 				size, count = size+len(part), count+1
 				if int64(size) > input.Config || count > mostDocuments {
-					return nil, &settings.Problem{Place: settings.Place{File: file, Line: lines + 1},
+					return nil, &settings.Problem{Place: settings.Place{File: file, Line: above + 1},
 						What: "there are too many objects",
 						Right: fmt.Sprintf("besides CustomResourceDefinitions, give at most %d of %d bytes", mostDocuments,
 							input.Config)}
 				}
-				read, err := readDocument(file, lines, part)
+				read, err := readDocument(file, above, part)
 				if err != nil {
 					return nil, err
 				}
 				documents = append(documents, read...)
 			}
-			lines += strings.Count(part, "\n")
+			above += strings.Count(part, "\n")
 		}
 	}
 	return documents, nil
@@ -109,7 +105,8 @@ func readDocument(file string, above int, text string) (documents []item, err er
 			What: wrong.What, Right: wrong.Right}
 	}
 	for _, d := range read {
-		whole := item{file: file, above: above, body: d.Body, value: d.Value}
+		r := lineReader{above, map[string]lines{}}
+		whole := item{file, d.Value, r.read(d.Body)}
 		switch d.Value.(type) {
 		case []any: // docker inspect, an Ansible playbook
 			for _, one := range whole.list() {
@@ -134,51 +131,36 @@ func (d item) objects() (all []item) {
 	return all
 }
 
-// get is what an item has at a path of keys and indices.
+// get is what an item has at a path of keys and indices; nil where there is nothing.
 func (d item) get(path ...any) item {
-	d.path = slices.Concat(d.path, path)
 	for _, step := range path {
 		if key, isKey := step.(string); isKey {
 			d.value = asMap(d.value)[key]
 		} else {
 			d.value = list(d.value)[step.(int)]
 		}
+		d.lines = d.lines.part(step)
 	}
 	return d
 }
 
 // has, text, list and keys are those of the value at a path.
-func (d item) has(path ...string) bool    { return dig(d.value, path...) != nil }
-func (d item) text(path ...string) string { return text(d.value, path...) }
-func (d item) keys() []string             { return keys(d.value) }
+func (d item) has(path ...any) bool { return d.get(path...).value != nil }
 
-func (d item) list(path ...string) (all []item) {
-	whole := d
-	for _, key := range path {
-		whole = whole.get(key)
-	}
+func (d item) text(path ...any) string {
+	s, _ := d.get(path...).value.(string)
+	return s
+}
+
+func (d item) list(path ...any) (all []item) {
+	whole := d.get(path...)
 	for i := range list(whole.value) {
 		all = append(all, whole.get(i))
 	}
 	return all
 }
 
-func dig(root any, path ...string) any {
-	for _, key := range path {
-		m, ok := root.(map[string]any)
-		if !ok {
-			return nil
-		}
-		root = m[key]
-	}
-	return root
-}
-
-// text returns a string value, "" for any other; list and keys do likewise for lists and mappings.
-func text(root any, path ...string) string {
-	s, _ := dig(root, path...).(string)
-	return s
-}
+func (d item) keys() []string { return sortedKeys(asMap(d.value)) }
 
 // truth parses a boolean, in the words of YAML 1.1 too.
 func truth(value any) (yes, known bool) {
@@ -196,17 +178,16 @@ func list(value any) []any {
 	return l
 }
 
-func keys(value any) []string { return sortedKeys(asMap(value)) }
-
 func asMap(value any) map[string]any { m, _ := value.(map[string]any); return m }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // oddKeys are the keys of a mapping that are not on an allow-list, without those that are switched off.
-func oddKeys(value any, list []string) []string {
-	return slices.DeleteFunc(keys(value), func(key string) bool {
-		off := dig(value, key) == false && refusals.MatchString(key)
-		return slices.Contains(list, key) || strings.HasPrefix(key, "x-") || dig(value, key) == nil || off
+func (d item) oddKeys(list []string) []string {
+	return slices.DeleteFunc(d.keys(), func(key string) bool {
+		value := d.get(key).value
+		off := value == false && refusals.MatchString(key)
+		return slices.Contains(list, key) || strings.HasPrefix(key, "x-") || value == nil || off
 	})
 }
 
@@ -219,11 +200,11 @@ func (s *Server) allowed(d item, form, section string) {
 	list := func(section string) []string {
 		return slices.Concat(allowed[form+" "+section], allowed[form+" own "+section])
 	}
-	for _, key := range oddKeys(d.value, list(section)) {
+	for _, key := range d.oddKeys(list(section)) {
 		s.unknown(Settings, d.at(key), "the key "+key, "touch data, settings, start or stop")
 	}
 	for _, key := range d.keys() {
-		s.judgeValue(d.at(key), key, dig(d.value, key))
+		s.judgeValue(d.at(key), key, d.get(key).value)
 		if list(key) != nil {
 			for _, part := range append(d.list(key), d.get(key)) {
 				s.allowed(part, form, key)

@@ -60,6 +60,7 @@ services:
   other: {command: &c first, user: *c, volumes: *v}
 x-c: &c second
 x-d: *c
+x-e: {<<: [{image: first}, *b]}
 `
 	all, err := readDocuments("x", text)
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ x-d: *c
 		{services.at("lock", "restart").String(), 13}, {services.at("lock", "environment").String(), 14},
 		{services.at("lock", "absent").String(), 10}, {services.at("other", "user").String(), 18},
 		{services.at("other", "volumes", 0).String(), 8}, {all[0].at("x-d").String(), 19},
-		{all[0].at().String(), 1},
+		{all[0].at("x-e", "image").String(), 21}, {all[0].at().String(), 1},
 	} {
 		require.Equal(t, fmt.Sprintf("x:%d", tt.line), tt.at)
 	}

@@ -18,7 +18,7 @@ func (d item) inspected() container {
 		folder: config.text("WorkingDir"), entry: joinWords(config.get("Entrypoint").value),
 		command: joinWords(config.get("Cmd").value), at: config.at("Cmd"), envAt: config.at("Env"),
 		written: config.get("Env").value, env: map[string]string{},
-		checks:  healthCheck(config.at("Healthcheck"), dig(config.value, "Healthcheck", "Test")),
+		checks:  healthCheck(config.at("Healthcheck"), config.get("Healthcheck", "Test").value),
 		storage: d.mounted,
 		reach: func(s *Server) {
 			d.eachKey(func(at settings.Place, key string, value any, known bool) {
@@ -69,7 +69,7 @@ func (d item) inspectedServer(c container) *Server {
 func (d item) eachKey(visit func(at settings.Place, key string, value any, known bool)) {
 	for section, whole := range map[string]item{"": d, "Config": d.get("Config"), "HostConfig": d.get("HostConfig")} {
 		for _, key := range whole.keys() {
-			visit(whole.at(key), key, dig(whole.value, key), slices.Contains(allowed["inspect "+section], key))
+			visit(whole.at(key), key, whole.get(key).value, slices.Contains(allowed["inspect "+section], key))
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (d item) mounted(s *Server) {
 	}
 	for _, m := range d.list("Mounts") {
 		v := volume{kind: m.text("Type"), from: m.text("Source"), to: m.text("Destination"),
-			plain: len(oddKeys(m.value, allowed["inspect Mounts"])) == 0, readOnly: dig(m.value, "RW") == false}
+			plain: len(m.oddKeys(allowed["inspect Mounts"])) == 0, readOnly: m.get("RW").value == false}
 		for _, option := range append(strings.Split(m.text("Mode"), ","), joinWords(m.get("Options").value)...) {
 			v.plain = v.plain && (option == "" || slices.Contains(allowed["volume options"], option))
 		}
@@ -98,7 +98,7 @@ func (d item) mounted(s *Server) {
 		s.addVolume(m.at(), v, func(string) loss { return besideFile("", v.source) })
 	}
 	for _, m := range host.list("Mounts") {
-		if !zero(dig(m.value, "VolumeOptions", "DriverConfig")) {
+		if !zero(m.get("VolumeOptions", "DriverConfig").value) {
 			s.unknown(Data, m.at(), "a volume with a driver or options of its own", "be memory")
 		}
 	}

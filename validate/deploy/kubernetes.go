@@ -66,9 +66,9 @@ var makers = map[string][]string{
 
 // owner is an object that owns this one, "" for none. made: it was given, and makes such objects.
 func (d item) owner(all []item) (name string, made bool) {
-	for _, owner := range list(dig(d.value, "metadata", "ownerReferences")) {
-		name = text(owner, "kind") + " " + text(owner, "name")
-		if slices.Contains(makers[d.text("kind")], text(owner, "kind")) && slices.ContainsFunc(all, func(other item) bool {
+	for _, owner := range d.list("metadata", "ownerReferences") {
+		name = owner.text("kind") + " " + owner.text("name")
+		if slices.Contains(makers[d.text("kind")], owner.text("kind")) && slices.ContainsFunc(all, func(other item) bool {
 			return other.object() == name && other.sharesNamespace(d) && !other.foreign()
 		}) {
 			return name, true
@@ -77,7 +77,7 @@ func (d item) owner(all []item) (name string, made bool) {
 	// Kubernetes writes the Endpoints of a Service with a selector (kubernetes.io, Services without selectors).
 	return name, d.text("kind") == "Endpoints" && slices.ContainsFunc(all, func(other item) bool {
 		return other.object() == "Service "+d.text("metadata", "name") && other.sharesNamespace(d) && !other.foreign() &&
-			len(asMap(other.get("spec", "selector").value)) > 0
+			len(other.get("spec", "selector").keys()) > 0
 	})
 }
 
@@ -363,10 +363,11 @@ func (p pod) endings(s *Server, c item, sleep time.Duration) {
 // probeLimit is the time after its start at which a silent container is killed by its liveness probe, or by its
 // startup probe, which delays the other (Kubernetes, Configure Probes); 0 for none.
 func probeLimit(c item) time.Duration {
-	probe := cmp.Or(c.get("startupProbe").value, c.get("livenessProbe").value)
-	if probe == nil {
-		return 0
+	for _, probe := range []item{c.get("startupProbe"), c.get("livenessProbe")} {
+		if probe.value != nil {
+			return time.Duration(number(probe.get("initialDelaySeconds").value, 0)+
+				number(probe.get("periodSeconds").value, 10)*number(probe.get("failureThreshold").value, 3)) * time.Second
+		}
 	}
-	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+
-		number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
+	return 0
 }

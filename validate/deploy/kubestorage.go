@@ -75,7 +75,7 @@ func (p pod) volume(name string, m item) (f loss, source string) {
 			}
 		}
 		for _, key := range v.get(kind).keys() {
-			yes, isBool := truth(dig(v.value, kind, key))
+			yes, isBool := truth(v.get(kind, key).value)
 			if !slices.Contains(allowed["kubernetes "+kind], key) && allowed["kubernetes "+kind] != nil && (yes || !isBool) {
 				return maybeLost("not understood: the key %s of the volume %s; it could keep nothing that is written", key,
 					name), own
@@ -128,7 +128,7 @@ func (p pod) fromVolume(volume, file string) (content, name, unreadReason string
 		if !found {
 			return "", "", fmt.Sprintf("the ConfigMap %s is not in what was given", config)
 		}
-		if content, has := dig(object.value, "data", key).(string); has {
+		if content, has := object.get("data", key).value.(string); has {
 			return content, fmt.Sprintf("%s, ConfigMap %s, %s", object.file, config, key), ""
 		}
 	}

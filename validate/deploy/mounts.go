@@ -60,8 +60,8 @@ type volume struct {
 }
 
 // readVolume reads a volume of a compose file or of docker run -v.
-func readVolume(value any) (v volume) {
-	switch m := value.(type) {
+func readVolume(d item) (v volume) {
+	switch m := d.value.(type) {
 	case string:
 		text, ok := interpolate(m)
 		parts := strings.Split(text, ":")
@@ -84,18 +84,18 @@ func readVolume(value any) (v volume) {
 	case map[string]any:
 		if len(m) == 1 { // the parser takes [./a:/b:ro], in one line, for a mapping
 			for key, rest := range m {
-				return readVolume(fmt.Sprintf("%s:%v", key, rest))
+				return readVolume(item{value: fmt.Sprintf("%s:%v", key, rest)})
 			}
 		}
-		v = volume{kind: text(m, "type")}
+		v = volume{kind: d.text("type")}
 		v.readOnly, v.plain = truth(m["read_only"])
 		var ok, also bool
-		v.from, ok = interpolate(text(m, "source"))
-		v.to, also = interpolate(text(m, "target"))
-		v.variable, v.subpath = !ok || !also, text(m, "volume", "subpath")
-		v.plain = v.plain && len(oddKeys(m, allowed["compose mount"])) == 0
-		for _, options := range []any{m["volume"], m["bind"], m["tmpfs"]} {
-			v.plain = v.plain && len(oddKeys(options, allowed["compose mount options"])) == 0
+		v.from, ok = interpolate(d.text("source"))
+		v.to, also = interpolate(d.text("target"))
+		v.variable, v.subpath = !ok || !also, d.text("volume", "subpath")
+		v.plain = v.plain && len(d.oddKeys(allowed["compose mount"])) == 0
+		for _, options := range []string{"volume", "bind", "tmpfs"} {
+			v.plain = v.plain && len(d.get(options).oddKeys(allowed["compose mount options"])) == 0
 		}
 	}
 	return v

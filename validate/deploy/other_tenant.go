@@ -14,7 +14,7 @@ import (
 // judgeReach breaks the link Alone for each key of another container that is not on an allow-list: it could give
 // access beyond that container's own files, mounts and network.
 func (s *Server) judgeReach(d item, label string, list []string) {
-	for _, key := range oddKeys(d.value, list) {
+	for _, key := range d.oddKeys(list) {
 		s.unknown(Alone, d.at(key), "the key "+key+" of "+label, "let it into the server's container")
 	}
 }
@@ -110,7 +110,7 @@ var renames = regexp.MustCompile(`(?i)^\s*(?:rename-command|user)\s`)
 // from labels in the server's container.
 func (s *Server) judgeLabels(labels item) {
 	all := asMap(keyed(labels.value))
-	for _, name := range keys(all) {
+	for _, name := range sortedKeys(all) {
 		if !plainLabel.MatchString(fmt.Sprint(name, "=", all[name])) {
 			s.unknown(Alone, labels.at(), "the label "+name, "tell a program to run a command in the container")
 		}

@@ -1,134 +1,96 @@
 package deploy
 
 import (
-	"cmp"
-	"slices"
+	"maps"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 
 	"example.org/lockproof/validate/settings"
 )
 
-// at is the place of the item at a path, or of its nearest existing ancestor: where it is written, behind aliases and
-// merged mappings. A block is where its key is.
+// lines has the line of a value, and those of its parts by key or index: where they are written, behind aliases and
+// merged mappings.
+type lines struct {
+	line  int
+	block bool // it begins below its key, which is where it is
+	parts map[any]lines
+}
+
+// part is that of a key or an index. What is not there is where its mapping is.
+func (l lines) part(step any) lines {
+	if inner, found := l.parts[step]; found {
+		return inner
+	}
+	return lines{line: l.line}
+}
+
+// at is the place of the item at a path, or of its nearest existing ancestor.
 func (d item) at(path ...any) settings.Place {
-	node, key := d.body, 0
-	for _, step := range slices.Concat(d.path, path) {
-		inner, line := ast.Node(nil), 0
-		switch n := d.content(node).(type) {
-		case *ast.SequenceNode:
-			if i, isIndex := step.(int); isIndex && i < len(n.Values) {
-				inner = n.Values[i]
-			}
-		case nil:
-		default:
-			if pair := d.pair(n, step, deepestMerge); pair != nil {
-				inner, line = pair.Value, pair.Key.GetToken().Position.Line
-			}
-		}
-		if inner == nil || inner.GetToken() == nil {
-			break
-		}
-		node, key = inner, line
+	l := d.lines
+	for _, step := range path {
+		l = l.part(step)
 	}
-	if line := d.line(node, key); line > 0 {
-		return settings.Place{File: d.file, Line: d.above + line}
-	}
-	return settings.Place{File: d.file}
+	return settings.Place{File: d.file, Line: l.line}
 }
 
-// deepestMerge bounds the mappings that each merge the next one.
-const deepestMerge = 64
-
-// line is a node's line, 0 for none; key is that of its key.
-func (d item) line(node ast.Node, key int) int {
-	inner, block := d.content(node), false
-	switch n := inner.(type) {
-	case nil:
-		return 0
-	case *ast.MappingNode:
-		block = !n.IsFlowStyle
-	case *ast.MappingValueNode:
-		block = true
-	case *ast.SequenceNode:
-		block = !n.IsFlowStyle
-	}
-	if block && key > 0 || inner.GetToken() == nil {
-		return key
-	}
-	line := inner.GetToken().Position.Line
-	if block { // the token of a mapping is the colon of its first pair
-		for _, p := range pairs(inner) {
-			line = min(line, p.Key.GetToken().Position.Line)
-		}
-	}
-	return line
+// lineReader reads the lines of a document, in its order: an alias is the last anchor before it.
+type lineReader struct {
+	above   int // lines of the file before the document
+	anchors map[string]lines
 }
 
-func pairs(node ast.Node) []*ast.MappingValueNode {
+func (r *lineReader) read(node ast.Node) (l lines) {
 	switch n := node.(type) {
+	case nil:
+		return l
+	case *ast.AnchorNode:
+		l = r.read(n.Value)
+		r.anchors[n.Name.GetToken().Value] = l
+		return l
+	case *ast.AliasNode:
+		return r.anchors[n.Value.GetToken().Value]
+	case *ast.TagNode:
+		return r.read(n.Value)
 	case *ast.MappingNode:
-		return n.Values
+		return r.mapping(node, n.Values, !n.IsFlowStyle)
 	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}
-	}
-	return nil
-}
-
-// pair is a mapping's pair of a key, its own or a merged one, of which the first counts; nil for none.
-func (d item) pair(mapping ast.Node, key any, depth int) *ast.MappingValueNode {
-	all := pairs(mapping)
-	for _, p := range all {
-		if !p.Key.IsMergeKey() && p.Key.GetToken().Value == key {
-			return p
+		return r.mapping(node, []*ast.MappingValueNode{n}, true)
+	case *ast.SequenceNode:
+		l = lines{block: !n.IsFlowStyle, parts: map[any]lines{}}
+		for i, value := range n.Values {
+			l.parts[i] = r.read(value)
 		}
 	}
-	for _, p := range all {
-		if !p.Key.IsMergeKey() || depth == 0 {
+	l.line = r.line(node)
+	return l
+}
+
+func (r *lineReader) line(node ast.Node) int {
+	if token := node.GetToken(); token != nil {
+		return r.above + token.Position.Line
+	}
+	return 0
+}
+
+// mapping reads pairs in the order in which they were decoded: merges first, and the last of a key counts.
+func (r *lineReader) mapping(node ast.Node, pairs []*ast.MappingValueNode, block bool) lines {
+	l := lines{line: r.line(node), block: block, parts: map[any]lines{}}
+	for _, p := range pairs {
+		key, value := r.line(p.Key), r.read(p.Value)
+		if block { // its token is the colon of its first pair
+			l.line = min(l.line, key)
+		}
+		if p.Key.IsMergeKey() {
+			maps.Copy(l.parts, value.parts)
+			for i := range len(value.parts) { // of a list of mappings
+				maps.Copy(l.parts, value.parts[i].parts)
+			}
 			continue
 		}
-		merged := []ast.Node{p.Value}
-		if several, is := d.content(p.Value).(*ast.SequenceNode); is {
-			merged = several.Values
+		if value.block || value.line == 0 {
+			value.line = key
 		}
-		for _, m := range merged {
-			if found := d.pair(d.content(m), key, depth-1); found != nil {
-				return found
-			}
-		}
+		l.parts[p.Key.GetToken().Value] = value
 	}
-	return nil
-}
-
-// content is a node behind anchors, tags and aliases, nil for none.
-func (d item) content(node ast.Node) ast.Node {
-	for range deepestMerge {
-		switch n := node.(type) {
-		case *ast.AnchorNode:
-			node = n.Value
-		case *ast.TagNode:
-			node = n.Value
-		case *ast.AliasNode:
-			node = d.anchor(n.Value.GetToken())
-		default:
-			return node
-		}
-	}
-	return nil
-}
-
-// anchor is the node with an alias's name: the last one before the alias.
-func (d item) anchor(alias *token.Token) (found ast.Node) {
-	for _, n := range ast.Filter(ast.AnchorType, d.body) {
-		a, is := n.(*ast.AnchorNode)
-		if is && a.Name.GetToken().Value == alias.Value && before(a.Start.Position, alias.Position) {
-			found = a.Value
-		}
-	}
-	return found
-}
-
-func before(a, b *token.Position) bool {
-	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) < 0
+	return l
 }

@@ -70,7 +70,7 @@ func TestRead_UnknownKey_BreaksALink(t *testing.T) {
 				visit(fmt.Sprintf("%s/%d", path, i), item)
 			}
 			mapping := asMap(value)
-			for _, key := range keys(mapping) {
+			for _, key := range sortedKeys(mapping) {
 				visit(path+"/"+key, mapping[key])
 			}
 			if mapping != nil && !aside.MatchString(path) {
