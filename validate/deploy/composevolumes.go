@@ -18,10 +18,10 @@ func (v service) storage(s *Server) {
 	}
 	for _, t := range tmpfs {
 		target, _, _ := strings.Cut(fmt.Sprint(t.value), ":")
-		s.addVolume(t.at(), volume{kind: "tmpfs", to: target, plain: true}, nil)
+		s.addVolume(volume{mount: mount{at: t.at(), target: target}, kind: "tmpfs", plain: true})
 	}
 	for _, mounted := range v.list("volumes") {
-		s.addVolume(mounted.at(), v.project.volume(mounted), v.project.named)
+		s.addVolume(v.project.volume(mounted))
 	}
 	for key, folder := range map[string]string{"configs": "/", "secrets": "/run/secrets"} {
 		for _, use := range v.list(key) {
@@ -53,6 +53,7 @@ func (d item) load(c *configFile, _ string) {
 // engine's name, or to the folder of its device option.
 func (d item) volume(mounted item) volume {
 	v := readVolume(mounted)
+	v.at = mounted.at()
 	if v.file = d.file; v.kind == "bind" {
 		v.source = d.folderOf(v.from)
 	}
@@ -61,6 +62,7 @@ func (d item) volume(mounted item) volume {
 	if v.kind != "volume" || v.from == "" {
 		return v
 	}
+	v.loss = d.named(v.from)
 	named := d.get("volumes", v.from)
 	name := cmp.Or(d.text("name"), path.Base(d.folder())) + "_" + v.from
 	outside := named.get("external")

@@ -81,8 +81,8 @@ func (d item) mounted(s *Server) {
 		s.unknown(Data, host.at(), "a container without Mounts", "have its data anywhere: give all of docker inspect")
 	}
 	for _, m := range d.list("Mounts") {
-		v := volume{kind: m.text("Type"), from: m.text("Source"), to: m.text("Destination"),
-			plain: len(m.oddKeys(allowed["inspect Mounts"])) == 0, readOnly: m.get("RW").value == false}
+		v := volume{kind: m.text("Type"), from: m.text("Source"), plain: len(m.oddKeys(allowed["inspect Mounts"])) == 0,
+			mount: mount{at: m.at(), target: m.text("Destination"), readOnly: m.get("RW").value == false}}
 		for _, option := range append(strings.Split(m.text("Mode"), ","), joinWords(m.get("Options").value)...) {
 			v.plain = v.plain && (option == "" || slices.Contains(allowed["volume options"], option))
 		}
@@ -95,7 +95,8 @@ func (d item) mounted(s *Server) {
 			}
 			v.plain, v.source = v.plain && m.text("Driver") == "local", strings.TrimSuffix(m.text("Source"), "/_data")
 		}
-		s.addVolume(m.at(), v, func(string) loss { return besideFile("", v.source) })
+		v.loss = besideFile("", v.source)
+		s.addVolume(v)
 	}
 	for _, m := range host.list("Mounts") {
 		if !zero(m.get("VolumeOptions", "DriverConfig").value) {
@@ -103,7 +104,7 @@ func (d item) mounted(s *Server) {
 		}
 	}
 	for _, target := range host.get("Tmpfs").keys() {
-		s.addVolume(host.at("Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
+		s.addVolume(volume{mount: mount{at: host.at("Tmpfs"), target: target}, kind: "tmpfs", plain: true})
 	}
 }
 

@@ -48,15 +48,13 @@ func (s *Server) judgeMounts() {
 	}
 }
 
-// volume is a mount of a container in its short or long form.
+// volume is a mount of a container, as it is declared. The mount's loss is that of a named volume.
 type volume struct {
-	kind, from, to string // kind: volume, bind, tmpfs, or an unknown one
-	subpath        string
-	file           string // the file with the volume, "" if the folder of relative paths is unknown
-	source         string // the folder of the machine, or the engine's for a named volume; "" for a private one
-	plain          bool   // every key is known
-	readOnly       bool
-	variable       bool
+	mount
+	kind, from string // kind: volume, bind, tmpfs, or an unknown one
+	subpath    string
+	file       string // the file with the volume, "" if the folder of relative paths is unknown
+	plain      bool   // every key is known
 }
 
 // readVolume reads a volume of a compose file or of docker run -v.
@@ -65,12 +63,9 @@ func readVolume(d item) (v volume) {
 	case string:
 		text, ok := interpolate(m)
 		parts := strings.Split(text, ":")
-		v = volume{kind: "volume", plain: true, variable: !ok}
-		switch {
-		case len(parts) == 1:
-			v.to = parts[0]
-		default:
-			v.from, v.to = parts[0], parts[1]
+		v = volume{kind: "volume", plain: true, mount: mount{target: parts[0], variable: !ok}}
+		if len(parts) > 1 {
+			v.from, v.target = parts[0], parts[1]
 			if strings.Contains(v.from, "/") || strings.HasPrefix(v.from, ".") || strings.HasPrefix(v.from, "~") {
 				v.kind = "bind"
 			}
@@ -91,7 +86,7 @@ func readVolume(d item) (v volume) {
 		v.readOnly, v.plain = truth(m["read_only"])
 		var ok, also bool
 		v.from, ok = interpolate(d.text("source"))
-		v.to, also = interpolate(d.text("target"))
+		v.target, also = interpolate(d.text("target"))
 		v.variable, v.subpath = !ok || !also, d.text("volume", "subpath")
 		v.plain = v.plain && len(d.oddKeys(allowed["compose mount"])) == 0
 		for _, options := range []string{"volume", "bind", "tmpfs"} {
@@ -114,20 +109,20 @@ func shown(source string) string {
 	return source
 }
 
-// addVolume adds a mount of a container to the server; named returns the data loss of a named volume.
-func (s *Server) addVolume(at settings.Place, v volume, named func(name string) loss) {
-	m := mount{at: at, target: v.to, source: v.source, readOnly: v.readOnly, variable: v.variable}
+// addVolume adds a mount of a container to the server.
+func (s *Server) addVolume(v volume) {
+	m := v.mount
 	if v.kind == "bind" && (v.file != "" || path.IsAbs(v.from)) {
 		m.load = func(c *configFile, file string) { c.findBeside(v.file, path.Join(v.from, file)) }
 	}
 	switch {
 	case v.variable:
 		m.loss = maybeLost("a variable says what is mounted at %s, which could be memory: give the output of docker compose "+
-			"config", v.to)
+			"config", m.target)
 	case !v.plain:
-		m.loss = maybeLost("not understood: the volume at %s; it could be memory", v.to)
+		m.loss = maybeLost("not understood: the volume at %s; it could be memory", m.target)
 	case v.kind == "tmpfs":
-		m.loss = lostAlways("the data are in %s, a tmpfs, which goes with the container", v.to)
+		m.loss = lostAlways("the data are in %s, a tmpfs, which goes with the container", m.target)
 	case v.kind == "bind":
 		m.loss = onMachine(v.from)
 		if v.file != "" {
@@ -136,10 +131,9 @@ func (s *Server) addVolume(at settings.Place, v volume, named func(name string) 
 	case v.kind != "volume":
 		m.loss = maybeLost("not understood: a volume of type %s; it could be memory", v.kind)
 	case v.from == "":
-		m.loss = lostIfRecreated("the volume at %s has no name", v.to)
+		m.loss = lostIfRecreated("the volume at %s has no name", m.target)
 	default:
-		m.loss = named(v.from)
-		s.assume(Data, at, "the volume %s was made without other options (docker volume inspect)", shown(m.source))
+		s.assume(Data, m.at, "the volume %s was made without other options (docker volume inspect)", shown(m.source))
 	}
 	s.mounts = append(s.mounts, m)
 }
