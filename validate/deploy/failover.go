@@ -26,8 +26,6 @@ type Failover struct {
 	Never bool `json:"never,omitempty"`
 	// Followers are the replicas that were read.
 	Followers []*Server `json:"-"`
-
-	watched bool // by a Sentinel
 }
 
 // MostReplicas is the largest number of replicas in a trial.
@@ -67,8 +65,12 @@ func (d *Deployment) failover() {
 		f.Replicas = MostReplicas
 	}
 	f.Never = never && len(d.sentinels) > 0
-	for _, c := range d.sentinels {
-		f.applySentinel(c)
+	for i, c := range d.sentinels {
+		after, why := c.promotes()
+		f.Never = f.Never && after > 0 // otherwise a script may promote one
+		if i == 0 || after < f.After {
+			f.After, f.Why = after, why
+		}
 	}
 	d.Failover = f
 }
@@ -124,26 +126,22 @@ func (s *Server) JudgesTakeovers(f *Failover) {
 	}
 }
 
-// applySentinel applies a Sentinel's file. Of several Sentinels the one with the shortest wait counts; one with an
-// unread file may not wait at all.
-func (f *Failover) applySentinel(c *configFile) {
+// promotes returns how soon a Sentinel with this file promotes a replica. One with an unread file may not wait at all.
+func (c *configFile) promotes() (after time.Duration, why string) {
 	text, err := c.text, error(nil)
 	if c.file != "" {
 		text, err = readText(c.file)
 	} else if c.name == "" {
 		err = errors.New("it was not read")
 	}
-	file, after, why := cmp.Or(c.name, c.file, c.path, "that its command should name"), time.Duration(0), ""
+	file := cmp.Or(c.name, c.file, c.path, "that its command should name")
 	if err == nil {
 		after, why, err = parseSentinel(file, text)
 	}
 	if err != nil {
 		why = fmt.Sprintf("by a Sentinel with the file %s: %v", file, err)
 	}
-	f.Never = f.Never && after > 0 // otherwise a script may promote one
-	if !f.watched || after < f.After {
-		f.watched, f.After, f.Why = true, after, why
-	}
+	return after, why
 }
 
 // downAfterDefault is Sentinel's default for down-after-milliseconds.

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,7 +61,7 @@ func (d *Deployment) readUnit(unitFile textFile) (*unit, error) {
 	}
 	u.readRelated(folders, base)
 	for _, starter := range d.starters {
-		u.starters = append(u.starters, starter.file)
+		u.starter = cmp.Or(u.starter, starter.file)
 	}
 	return u, u.manager()
 }
@@ -126,7 +127,7 @@ func eachFile(pattern string, do func(file, text string)) {
 // readRelated reads the files that affect a unit: mounts, timers that start it, its .wants folders, and drop-ins for
 // its other names.
 func (u *unit) readRelated(folders []string, base string) {
-	starter := func(file, _ string) { u.starters = append(u.starters, file) }
+	starter := func(file, _ string) { u.starter = cmp.Or(u.starter, file) }
 	orphan := func(file, _ string) { u.orphan(file) }
 	for _, folder := range folders {
 		in := func(pattern string, do func(file, text string)) { eachFile(filepath.Join(folder, pattern), do) }
@@ -175,7 +176,7 @@ func (u *unit) addOther(file, text, base string) {
 	names := append(u.words("Install.Alias"), base)
 	if slices.Contains([]string{".service", ".target", ".timer", ".path", ".socket", ".conf"}, ext) &&
 		slices.ContainsFunc(names, func(name string) bool { return namedBy(text, name) }) {
-		u.starters = append(u.starters, file)
+		u.starter = cmp.Or(u.starter, file)
 	}
 	if u.inUse && ext == ".service" && !strings.HasSuffix(file, "@.service") {
 		u.beside = append(u.beside, textFile{file, text})

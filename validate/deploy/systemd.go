@@ -200,8 +200,8 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	switch {
 	case pause == forever:
 		why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
-	case len(u.starters) > 0:
-		why = u.starters[0] + " may start it at once"
+	case u.starter != "":
+		why = u.starter + " may start it at once"
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart):
 		kill, why = pause, fmt.Sprintf("Restart=%s, RestartSec=%s", restart, u.last("Service.RestartSec", "100ms").value)
 	}

@@ -28,7 +28,7 @@ type unit struct {
 	values     map[string]string
 	unreadable bool
 	mounts     []machineMount // of its machine
-	starters   []string       // timers and other units that start it
+	starter    string         // the first timer or other unit that starts it, "" for none
 	beside     []textFile     // other programs of the machine: services, cron jobs and tmpfiles.d
 }
 
