@@ -123,9 +123,9 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 	return s, nil
 }
 
-// decisive are the directives that set or the reader handles.
+// decisive are the directives that set, others or the reader handles.
 var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync maxmemory-policy
-	min-replicas-to-write min-replicas-max-lag maxmemory save dir include`)
+	min-replicas-to-write min-replicas-max-lag maxmemory save dir include rename-command`)
 
 // Known reports whether a directive is one of Redis's.
 func Known(name string) bool {
@@ -274,7 +274,7 @@ func (s *Redis) Line(name string) string {
 // Follows returns the server's master, "" if it has none, and where replicaof is set.
 func (s *Redis) Follows() (master string, at Place) {
 	d := s.last("replicaof")
-	if len(d.Args) > 0 && not("no one", "")(d.Args) {
+	if len(d.Args) > 0 && weighty["replicaof"].counts(d) {
 		master = d.Args[0]
 	}
 	return master, d.Place
