@@ -47,7 +47,7 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 	if a.Failover == nil {
 		return nil
 	}
-	a.stage("takeovers by a replica")
+	a.Stage("takeovers by a replica")
 	var rows []TakeoverRow
 	for _, kind := range a.Takeovers {
 		for _, ttl := range a.TTLs {

@@ -1,9 +1,6 @@
 package validate
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -92,27 +89,4 @@ type Runner struct {
 	Stage func(what string)
 	// Failure is the harness's first own failure in any trial.
 	Failure string
-}
-
-func (a *Runner) stage(format string, args ...any) {
-	if a.Stage != nil {
-		a.Stage(fmt.Sprintf(format, args...))
-	}
-}
-
-func (a *Runner) run(ctx context.Context, jobs []suite.Job, n int) ([]suite.Result, error) {
-	if len(jobs) == 0 || ctx.Err() != nil {
-		return nil, nil
-	}
-	o := suite.Options{Cluster: a.On, Trials: 1, Seed: a.Seed + uint64(n), Retries: suite.DefaultRetries,
-		Parallel: a.Parallel, Out: a.Out}
-	observe := a.Observe
-	if observe == nil {
-		observe = func(suite.Result) {}
-	}
-	trials, err := a.Suite(ctx, jobs, o, observe)
-	for _, t := range trials {
-		a.Failure = cmp.Or(a.Failure, t.Failure)
-	}
-	return trials, err
 }

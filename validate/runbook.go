@@ -56,13 +56,13 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 		len(a.Server.Unsettled(settings.Kill)) > 0 {
 		return nil
 	}
-	a.stage("runbooks")
+	a.Stage("runbooks")
 	for _, book := range a.candidates(answer) {
 		if !a.addClientFlags(&book) {
 			continue
 		}
 		runner := *a
-		runner.On, runner.Trials, runner.Out, runner.Stage = suite.Virtual, runbookTrials, "", nil
+		runner.On, runner.Trials, runner.Out, runner.Stage = suite.Virtual, runbookTrials, "", func(string) {}
 		book.change(&runner)
 		found := &Answer{}
 		if err := runner.Judge(ctx, found); err != nil || ctx.Err() != nil {

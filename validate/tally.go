@@ -78,7 +78,7 @@ func (t *Tally) count(trial suite.Result) {
 func (a *Runner) tally(ctx context.Context, trials, rows int,
 	job func(row, n int) (suite.Job, error)) ([]Tally, error) {
 	counts := make([]Tally, rows)
-	for n := 0; n < trials && ctx.Err() == nil; n++ {
+	for n := 0; n < trials && rows > 0 && ctx.Err() == nil; n++ {
 		jobs, indexes := make([]suite.Job, rows), map[string]int{}
 		for i := range jobs {
 			var err error
@@ -87,11 +87,14 @@ func (a *Runner) tally(ctx context.Context, trials, rows int,
 			}
 			indexes[jobs[i].Scenario.Name] = i
 		}
-		results, err := a.run(ctx, jobs, n)
+		o := suite.Options{Cluster: a.On, Trials: 1, Seed: a.Seed + uint64(n), Retries: suite.DefaultRetries,
+			Parallel: a.Parallel, Out: a.Out}
+		results, err := a.Suite(ctx, jobs, o, a.Observe)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range results {
+			a.Failure = cmp.Or(a.Failure, r.Failure)
 			counts[indexes[r.Scenario]].count(r)
 		}
 	}

@@ -37,7 +37,7 @@ func runner(t *testing.T, file string, away time.Duration, crashes ...settings.C
 	return &Runner{
 		Question: Question{Server: d.Server, TTLs: []time.Duration{time.Second}, Crashes: crashes, On: suite.Virtual,
 			Trials: 6, Seed: 1, Drift: redlock.DefaultDrift},
-		Suite: suite.Run,
+		Suite: suite.Run, Observe: func(suite.Result) {}, Stage: func(string) {},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // answer is marked as such.
 func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
 	answer.Question, answer.Server = a.Question, a.Server
-	a.stage("crashes under your settings")
+	a.Stage("crashes under your settings")
 	points := a.points()
 	if err := a.judgeTakeovers(ctx, answer); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario 
 	if err != nil {
 		return err
 	}
-	a.stage("%s", h.Name)
+	a.Stage(h.Name)
 	if h.Name == Eviction {
 		// The operator's policy, with so little memory that it is soon full.
 		s.Redis = map[string]string{"maxmemory": "4mb", "maxmemory-policy": a.Server.Redis.MaxMemoryPolicy}
