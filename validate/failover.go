@@ -196,31 +196,10 @@ func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 	if a.WaitAOF {
 		s.Lock.NodeTimeout = diskTimeout(s.Persistence, r.TTL)
 	}
-	switch r.Takeover {
-	case ByHand:
-		s.Script = append(s.Script, a.byHand(r, n)...)
-	case TwoMasters:
-		s.Script = append(s.Script, a.twoMasters(s, r, n)...)
-	default:
-		s.Script = append(s.Script, a.masterDies(r, n)...)
-	}
-	a.expectGrants(s)
+	steps := map[Takeover]func(*scenarios.Scenario, TakeoverRow, int) []scenarios.Step{
+		MasterDies: a.masterDies, ByHand: a.byHand, TwoMasters: a.twoMasters}[r.Takeover]
+	s.Script = append(s.Script, steps(s, r, n)...)
 	return suite.Job{Scenario: s}
-}
-
-// expectGrants sets the timeouts of acquires, and requires c1's grant: without one the trial
-// shows nothing. The exceptions are locks that a missing grant keeps safe, because they wait for
-// replicas or the master refuses them.
-func (a *Runner) expectGrants(s *scenarios.Scenario) {
-	for i, step := range s.Script {
-		if step.Verb != scenarios.VerbAcquire || step.Key != lockKey {
-			continue
-		}
-		s.Script[i].Within.Fixed = s.Lock.NodeTimeout.Fixed
-		if a.Wait == 0 && a.Server.Redis.MinReplicas == 0 {
-			s.Script[i].Must = "ok"
-		}
-	}
 }
 
 func replicas(s *scenarios.Scenario) []string {
@@ -231,20 +210,30 @@ func replicas(s *scenarios.Scenario) []string {
 	return names
 }
 
-var (
-	c1Acquires = acquire("c1", lockKey, scenarios.Span{TTLs: 0.1})
-	c2Acquires = granted(acquire("c2", lockKey, scenarios.Span{TTLs: 2.5}))
-	promoteR1  = step(nemesis.Promote, "r1")
-)
+// c1Acquires is the lock that a takeover may lose. Without its grant the trial shows nothing, unless a missing grant is
+// what keeps the lock safe: it waits for replicas, or the master refuses it.
+func (a *Runner) c1Acquires(s *scenarios.Scenario) scenarios.Step {
+	c1 := acquire("c1", lockKey, scenarios.Span{TTLs: 0.1, Fixed: s.Lock.NodeTimeout.Fixed})
+	if a.Wait > 0 || a.Server.Redis.MinReplicas > 0 {
+		return c1
+	}
+	return granted(c1)
+}
+
+func c2Acquires(s *scenarios.Scenario) scenarios.Step {
+	return granted(acquire("c2", lockKey, scenarios.Span{TTLs: 2.5, Fixed: s.Lock.NodeTimeout.Fixed}))
+}
+
+var promoteR1 = step(nemesis.Promote, "r1")
 
 // masterDies cuts off the replica that will be promoted, c1 acquires the lock, and the master
 // dies at once or later in the lease.
-func (a *Runner) masterDies(r TakeoverRow, n int) []scenarios.Step {
+func (a *Runner) masterDies(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
 	steps := []scenarios.Step{step(nemesis.Cut, "r1-n1")}
 	if n > 0 {
 		steps = append(steps, wait(time.Duration(vanDerCorput(n, 2)*float64(a.cutLimit()))))
 	}
-	steps = append(steps, c1Acquires)
+	steps = append(steps, a.c1Acquires(s))
 	if n > 0 {
 		steps = append(steps, wait(time.Duration(lastCrash*vanDerCorput(n, 3)*float64(r.TTL))))
 	}
@@ -252,18 +241,18 @@ func (a *Runner) masterDies(r TakeoverRow, n int) []scenarios.Step {
 	if r.After > 0 {
 		steps = append(steps, wait(a.byFastClock(r.After)))
 	}
-	return append(steps, promoteR1, c2Acquires)
+	return append(steps, promoteR1, c2Acquires(s))
 }
 
 // byHand promotes a replica while its master lives: right after c1's grant, or before it.
-func (a *Runner) byHand(r TakeoverRow, n int) []scenarios.Step {
+func (a *Runner) byHand(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
 	if n%2 == 0 {
 		late := step(nemesis.Delay, "r1-n1")
 		late.By.Fixed = a.replicaDelay(r.TTL)
-		return []scenarios.Step{late, c1Acquires, promoteR1, c2Acquires}
+		return []scenarios.Step{late, a.c1Acquires(s), promoteR1, c2Acquires(s)}
 	}
 	return append([]scenarios.Step{promoteR1}, wait(time.Duration(vanDerCorput(n, 3)*float64(time.Second))),
-		c1Acquires, c2Acquires)
+		a.c1Acquires(s), c2Acquires(s))
 }
 
 // twoMasters cuts off the master, with c1 on its side, and promotes a replica on c2's side. Other
@@ -286,12 +275,12 @@ func (a *Runner) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scena
 		acquireAt = max(time.Duration(a.Server.Redis.MinLag)*time.Second-100*time.Millisecond, 0)
 	}
 	if acquireAt < promoted {
-		return append(steps, wait(acquireAt), c1Acquires, wait(promoted-acquireAt), promoteR1, c2Acquires)
+		return append(steps, wait(acquireAt), a.c1Acquires(s), wait(promoted-acquireAt), promoteR1, c2Acquires(s))
 	}
 	if promoted > 0 {
 		steps = append(steps, wait(promoted))
 	}
-	return append(steps, promoteR1, wait(acquireAt-promoted), c1Acquires, c2Acquires)
+	return append(steps, promoteR1, wait(acquireAt-promoted), a.c1Acquires(s), c2Acquires(s))
 }
 
 // byFastClock is the true duration of a delay that a fast clock measures.
