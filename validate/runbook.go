@@ -58,7 +58,7 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	}
 	a.Stage("runbooks")
 	for _, book := range a.candidates(answer) {
-		if !a.addClientFlags(&book) {
+		if slices.ContainsFunc(slices.Concat(book.Steps, book.Back), a.renamed) {
 			continue
 		}
 		runner := *a
@@ -81,24 +81,6 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	return nil
 }
 
-// addClientFlags gives each command of a runbook the flags that reach this server and no other. It returns false if the
-// server renames a command.
-func (a *Runner) addClientFlags(r *Runbook) bool {
-	redis, client := a.Server.Redis, a.Server.Client()
-	for _, steps := range [][]Step{r.Steps, r.Back} {
-		for i, s := range steps {
-			if s.Redis == nil && s.Until == nil {
-				continue
-			}
-			if steps[i].Client = client; s.Redis != nil && redis.Renames(s.Redis[0]) {
-				return false
-			}
-		}
-	}
-	r.Check = strings.ReplaceAll(r.Check, "redis-cli", client)
-	return true
-}
-
 func fenced() Runbook {
 	return Runbook{Name: "fencing", Against: "lost updates",
 		Check: "a write with an older token than the last is refused", Verdict: Unsafe,
@@ -110,7 +92,13 @@ func fenced() Runbook {
 
 func byHand(do string) []Step { return []Step{{Do: do}} }
 
-func config(name, value string) Step { return Step{Redis: []string{"CONFIG", "SET", name, value}} }
+// command is a step on this server, and no other.
+func (a *Runner) command(words ...string) Step { return Step{Redis: words, Client: a.Server.Client()} }
+
+func (a *Runner) config(name, value string) Step { return a.command("CONFIG", "SET", name, value) }
+
+// renamed reports whether the server renames a step's command.
+func (a *Runner) renamed(s Step) bool { return s.Redis != nil && a.Server.Redis.Renames(s.Redis[0]) }
 
 // helps reports whether a change improves a verdict and leaves no crash unsafe that it is against.
 func helps(answer, found *Answer, against string) bool {
@@ -137,11 +125,11 @@ func (a *Runner) candidates(answer *Answer) (all []Runbook) {
 		if h.Name == RewriteHazard {
 			all = append(all, a.setting("set no-appendfsync-on-rewrite no",
 				"while the file is rewritten, each lock waits for a disk that is busy",
-				"no-appendfsync-on-rewrite", "no", func(r *settings.Redis) { r.NoFsyncOnRewrite = false }))
+				"no-appendfsync-on-rewrite", "no", func(s *deploy.Server) { s.Redis.NoFsyncOnRewrite = false }))
 		} else {
 			all = append(all, a.setting("set maxmemory-policy noeviction",
 				"a full server refuses writes, locks among them, instead of evicting other users' keys",
-				"maxmemory-policy", "noeviction", func(r *settings.Redis) { r.MaxMemoryPolicy = "noeviction" }))
+				"maxmemory-policy", "noeviction", func(s *deploy.Server) { s.Redis.MaxMemoryPolicy = "noeviction" }))
 		}
 	}
 	if slices.ContainsFunc(answer.Rows, func(r Row) bool { return r.Verdict == Unsafe }) {
@@ -149,7 +137,7 @@ func (a *Runner) candidates(answer *Answer) (all []Runbook) {
 			all = append(all, a.appendOnly("everysec"), a.appendOnly("always"))
 		} else if redis.AppendFsync != "always" {
 			all = append(all, a.setting("sync each lock", "each lock waits for an fsync", "appendfsync",
-				"always", func(r *settings.Redis) { r.AppendFsync = "always" }))
+				"always", func(s *deploy.Server) { s.Redis.AppendFsync = "always" }))
 			if a.Server.RunsRedis().DoubtsWAITAOF() == "" {
 				all = append(all, a.waitAOF())
 			}
@@ -179,12 +167,12 @@ func (a *Runner) line(line string) Step {
 }
 
 // setting is the runbook of a directive that CONFIG SET applies at once.
-func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) Runbook {
+func (a *Runner) setting(title, price, name, value string, change func(*deploy.Server)) Runbook {
 	step, before := a.line(name+" "+value), a.Server.Redis.Values()[name]
 	return Runbook{Name: title, Price: price,
-		Check:  "redis-cli CONFIG GET says the new value, before and after a restart",
-		Steps:  []Step{config(name, value), step},
-		Back:   []Step{config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}},
+		Check:  a.Server.Client() + " CONFIG GET says the new value, before and after a restart",
+		Steps:  []Step{a.config(name, value), step},
+		Back:   []Step{a.config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}},
 		change: func(q *Runner) { q.Server = q.Server.Changed(change) }}
 }
 
@@ -196,8 +184,9 @@ func (a *Runner) appendOnly(fsync string) Runbook {
 	if fsync == "always" {
 		price = "each lock waits for an fsync"
 	}
-	on, line := config("appendonly", "yes"), a.line("appendonly yes")
+	on, save, line := a.config("appendonly", "yes"), a.command("SAVE"), a.line("appendonly yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
+	save.Cost = "nobody is answered while it saves"
 	line.Cost = strings.TrimPrefix(line.Cost+"; once every server that this line is for has done the steps above: "+
 		"another one starts empty", "; ")
 	lines := []Step{line}
@@ -205,16 +194,16 @@ func (a *Runner) appendOnly(fsync string) Runbook {
 		lines = append(lines, sync)
 	}
 	return Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
-		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
-			"rewrite is done: it starts empty",
-		Steps: append([]Step{config("appendfsync", fsync), on,
-			{Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
+		Check: a.Server.Client() + " DBSIZE before and after a restart of one node; never restart with appendonly yes before " +
+			"the rewrite is done: it starts empty",
+		Steps: append([]Step{a.config("appendfsync", fsync), on,
+			{Do: "wait until the rewrite is done", Client: a.Server.Client(), Until: []string{"aof_rewrite_in_progress:0",
 				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}}, lines...),
-		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // before the line, for a crash
-			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, config("appendonly", "no"),
-			config("appendfsync", a.Server.Redis.AppendFsync)},
+		Back: []Step{save, // before the line, for a crash
+			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, a.config("appendonly", "no"),
+			a.config("appendfsync", a.Server.Redis.AppendFsync)},
 		change: func(q *Runner) {
-			q.Server = q.Server.Changed(func(r *settings.Redis) { r.AppendOnly, r.AppendFsync = true, fsync })
+			q.Server = q.Server.Changed(func(s *deploy.Server) { s.Redis.AppendOnly, s.Redis.AppendFsync = true, fsync })
 		}}
 }
 
@@ -238,20 +227,16 @@ func (a *Runner) sleep() Runbook {
 		step = Step{Do: fmt.Sprintf("let whatever starts the server run sleep %d before it", seconds)}
 	}
 	return Runbook{Name: fmt.Sprintf("a start that waits for %d s", seconds), Steps: []Step{step},
-		Back:   byHand("take the line out again"),
-		Check:  fmt.Sprintf("after a restart, redis-cli PING is refused for %d s", seconds),
-		Price:  fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds),
-		change: func(q *Runner) { q.delayReturns(wait) }}
-}
-
-// delayReturns delays the server's return after every crash.
-func (q *Runner) delayReturns(wait time.Duration) {
-	server := *q.Server
-	server.Returns = map[settings.Crash]deploy.Return{}
-	for _, crash := range settings.Crashes {
-		server.Returns[crash] = deploy.Return{After: max(wait, q.Server.Returns[crash].After), Why: "the change"}
-	}
-	q.Server = &server
+		Back:  byHand("take the line out again"),
+		Check: fmt.Sprintf("after a restart, %s PING is refused for %d s", a.Server.Client(), seconds),
+		Price: fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds),
+		change: func(q *Runner) {
+			q.Server = q.Server.Changed(func(s *deploy.Server) {
+				for crash, r := range s.Returns {
+					s.Returns[crash] = deploy.Return{After: max(wait, r.After), Why: "the change"}
+				}
+			})
+		}}
 }
 
 // shorter gives the locks a TTL that ends before the server is back.
@@ -261,7 +246,7 @@ func (a *Runner) shorter() Runbook {
 		least = min(least, a.Server.Returns[crash].After)
 	}
 	ttl := time.Duration(float64(least) / (1 + a.Drift)).Truncate(100 * time.Millisecond)
-	return Runbook{Name: fmt.Sprintf("a TTL of at most %s", ttl), Check: "redis-cli PTTL of a lock",
+	return Runbook{Name: fmt.Sprintf("a TTL of at most %s", ttl), Check: a.Server.Client() + " PTTL of a lock",
 		Price: "locks have to be renewed more often, and a holder that stalls loses its lock sooner",
 		Steps: byHand(fmt.Sprintf("give all clients a TTL of at most %s; wait for the longest old one before the next "+
 			"restart", ttl)),

@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"path"
 	"slices"
@@ -109,11 +110,11 @@ func (s *Server) onMachine() bool {
 	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container
 }
 
-// Changed is the server with changed settings. Its data are judged again.
-func (s *Server) Changed(change func(*settings.Redis)) *Server {
+// Changed is the server with a change. Its data are judged again.
+func (s *Server) Changed(change func(*Server)) *Server {
 	changed, redis := *s, *s.Redis
-	change(&redis)
-	changed.Redis = &redis
+	changed.Redis, changed.Returns = &redis, maps.Clone(s.Returns)
+	change(&changed)
 	changed.Links = slices.Concat(slices.DeleteFunc(slices.Clone(s.Links),
 		func(l Link) bool { return l.Name == Data }), s.dataLinks)
 	changed.judgeData()
@@ -233,7 +234,7 @@ func (s *Server) Remade() string {
 	if s.onMachine() || s.Kind == Running || s.Kind == ConfigOnly {
 		return ""
 	}
-	for _, l := range s.Changed(func(r *settings.Redis) { r.AppendOnly = true }).Links {
+	for _, l := range s.Changed(func(s *Server) { s.Redis.AppendOnly = true }).Links {
 		if l.Name == Data && (l.State == Broken || l.State == Contradicted) && slices.Contains(l.Crashes, settings.Shutdown) {
 			return "this makes the container anew, and it may begin EMPTY: copy its data to a volume first"
 		}
