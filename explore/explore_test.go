@@ -42,19 +42,19 @@ func TestSchedule_ReadsBackAsScenario(t *testing.T) {
 	s := space(t, breakAllAssumptions)
 	rapid.Check(t, func(rt *rapid.T) {
 		drawn := s.Draw(rapid.Uint64().Draw(rt, "seed"))
-		text := drawn.Text(About{Name: "drawn", Title: "it's: a \"test\"", Source: "- s", Lesson: "# l",
-			Expect: map[string]string{"mutual-exclusion": "holds"}})
+		out := drawn.Scenario("drawn", map[string]string{"mutual-exclusion": "holds"})
+		out.Title, out.Source, out.Lesson = "it's: a \"test\"", []string{"- s"}, "# l"
+		text := Text(out)
 		if len(drawn.Steps) == 0 {
 			return
 		}
 		read, err := scenarios.Parse("drawn.yaml", text)
 		require.NoError(rt, err, string(text))
 		require.Equal(rt, []string{`it's: a "test"`, "- s", "# l"}, []string{read.Title, read.Source[0], read.Lesson})
-		want := drawn.Scenario("drawn", nil).Script
-		require.Len(rt, read.Script, len(want))
+		require.Len(rt, read.Script, len(out.Script))
 		for i, step := range read.Script {
 			step.Line, step.Column = 0, 0
-			require.Equal(rt, fixedSpans(want[i], s.TTL), fixedSpans(step, s.TTL), string(text))
+			require.Equal(rt, fixedSpans(out.Script[i], s.TTL), fixedSpans(step, s.TTL), string(text))
 		}
 	})
 }
@@ -262,8 +262,9 @@ func TestExhaust_CoversSmallScope(t *testing.T) {
 			seen[string(text)] = true
 			require.True(t, i == 0 || len(all[i-1].Steps) <= len(schedule.Steps), "%d has fewer steps than the one before", i)
 			if i%97 == 0 {
-				file := schedule.Text(About{Name: "small", Title: "t", Source: "s", Lesson: "l",
-					Expect: map[string]string{"mutual-exclusion": "holds"}})
+				out := schedule.Scenario("small", map[string]string{"mutual-exclusion": "holds"})
+				out.Title, out.Source, out.Lesson = "t", []string{"s"}, "l"
+				file := Text(out)
 				_, err := scenarios.Parse("small.yaml", file)
 				require.NoError(t, err, string(file))
 			}

@@ -21,31 +21,28 @@ func (s *Search) Name(f Find) string {
 
 var notWords = regexp.MustCompile(`[^a-z0-9]+`)
 
-// About describes a find for its scenario file: a correct lock keeps the property.
-func (s *Search) About(f Find) About {
+// Scenario is what a find's file has: a correct lock keeps the property.
+func (s *Search) Scenario(f Find) *scenarios.Scenario {
 	from := fmt.Sprintf("lockproof explore, schedule %d of seed %d", f.Number, s.Seed)
 	if s.Space.Exhaust {
 		from = fmt.Sprintf("lockproof explore --exhaust, schedule %d of %d", f.Number, s.Schedules)
 	}
-	return About{
-		Name:     s.Name(f),
-		Title:    "What breaks " + f.FindID.String(),
-		Source:   fmt.Sprintf("found by %s, from %d steps", from, len(f.Drawn.Steps)),
-		Lesson:   "The smallest schedule that is known to break it. " + f.Violation.What + ".",
-		Lock:     s.Space.Lock,
-		Expect:   map[string]string{f.Property: history.Holds},
-		Without:  s.Space.Without,
-		Property: f.Property,
+	out := f.Shrunk.Scenario(s.Name(f), map[string]string{f.Property: history.Holds})
+	out.Title = "What breaks " + f.FindID.String()
+	out.Source = []string{fmt.Sprintf("found by %s, from %d steps", from, len(f.Drawn.Steps))}
+	out.Lesson = "The smallest schedule that is known to break it. " + f.Violation.What + "."
+	if s.Space.Lock != locks.Reference { // the default
+		out.Lock.Name = s.Space.Lock
 	}
+	if len(s.Space.Without) > 0 {
+		out.Variants = []scenarios.Variant{{Without: s.Space.Without, Expect: map[string]string{f.Property: history.Violated}}}
+	}
+	return out
 }
 
 // Text writes a find as a scenario file.
 func (s *Search) Text(f Find) []byte {
-	about := s.About(f)
-	if about.Lock == locks.Reference {
-		about.Lock = "" // the default
-	}
-	return f.Shrunk.Text(about, "To repeat it: "+s.Repeat(f, about.Name+".yaml"))
+	return Text(s.Scenario(f), "To repeat it: "+s.Repeat(f, s.Name(f)+".yaml"))
 }
 
 // Repeat is the command that runs a find's file.

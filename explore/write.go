@@ -11,40 +11,30 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// About has the fields of a scenario file that do not come from its schedule.
-type About struct {
-	Name, Title, Source, Lesson string
-	Lock                        string // "": the reference
-	// Expect has the expected verdicts of a correct lock, by property.
-	Expect map[string]string
-	// Without are the rules that were off, and Property is the property that was then violated.
-	Without  []string
-	Property string
-}
-
-// Text writes a schedule as a scenario file, below comment lines.
-func (s *Schedule) Text(about About, comment ...string) []byte {
+// Text writes the scenario of a schedule as a file, below comment lines.
+func Text(s *scenarios.Scenario, comment ...string) []byte {
 	var f mapping
-	f.add("name", about.Name)
-	f.add("title", about.Title)
-	f.add("source", about.Source)
-	f.add("lesson", about.Lesson)
+	f.add("name", s.Name)
+	f.add("title", s.Title)
+	f.add("source", strings.Join(s.Source, "; "))
+	f.add("lesson", s.Lesson)
 	if s.TTL != time.Second {
 		f.add("ttl", s.TTL.String())
 	}
-	f.add("nodes", s.Nodes)
+	f.add("nodes", len(s.Nodes))
 	f.add("aliases", s.Aliases)
-	f.add("clients", s.Clients)
+	f.add("clients", len(s.Clients))
 	f.add("persistence", string(s.Persistence))
-	f.add("lock", s.lock(about.Lock))
-	f.add("bounds", s.boundTexts())
-	f.add("script", s.script())
+	f.add("lock", lockOptions(s))
+	f.add("bounds", bounds(s))
+	f.add("script", script(s))
 	f.add("earned", map[string]int{"grants": 1, "contended": 0, "faults": 0})
-	f.add("expect", about.Expect)
-	if len(about.Without) > 0 {
-		violated := map[string]string{about.Property: history.Violated}
-		f.add("variants", []mapping{{{Key: "without", Value: about.Without}, {Key: "expect", Value: violated}}})
+	f.add("expect", s.Expect)
+	var variants []mapping
+	for _, v := range s.Variants {
+		variants = append(variants, mapping{{Key: "without", Value: v.Without}, {Key: "expect", Value: v.Expect}})
 	}
+	f.add("variants", variants)
 	text, err := yaml.MarshalWithOptions(yaml.MapSlice(f), yaml.IndentSequence(true))
 	if err != nil {
 		panic(err) // names and numbers can always be marshalled
@@ -68,12 +58,11 @@ func (m *mapping) add(key string, value any) {
 
 func (m mapping) MarshalYAML() (any, error) { return yaml.MapSlice(m), nil }
 
-// lock writes the drawn options, and the name unless it is the reference's.
-func (s *Schedule) lock(name string) (m mapping) {
-	m.add("name", name)
-	m.add("node-timeout", s.span(s.Lock.NodeTimeout.Fixed))
+func lockOptions(s *scenarios.Scenario) (m mapping) {
+	m.add("name", s.Lock.Name)
+	m.add("node-timeout", span(s, s.Lock.NodeTimeout))
 	if !s.Lock.RetryMax.IsZero() {
-		m.add("retry", []string{s.span(s.Lock.RetryMin.Fixed), s.span(s.Lock.RetryMax.Fixed)})
+		m.add("retry", []string{span(s, s.Lock.RetryMin), span(s, s.Lock.RetryMax)})
 	}
 	m.add("tries", s.Lock.Tries)
 	m.add("max-extensions", s.Lock.MaxExtensions)
@@ -81,25 +70,23 @@ func (s *Schedule) lock(name string) (m mapping) {
 	return m
 }
 
-// boundTexts writes the bounds that are not the default.
-func (s *Schedule) boundTexts() (m mapping) {
+func bounds(s *scenarios.Scenario) (m mapping) {
 	for _, name := range history.BoundNames {
-		m.add(name, s.span(s.bounds()[name].In(s.TTL)))
+		m.add(name, span(s, s.Bounds[name]))
 	}
 	return m
 }
 
 // script writes the steps and the waits between them, without defaults.
-func (s *Schedule) script() []mapping {
-	var all []mapping
-	for _, step := range s.Scenario("", nil).Script {
+func script(s *scenarios.Scenario) (all []mapping) {
+	for _, step := range s.Script {
 		var m mapping
 		if len(step.Targets) == 1 {
 			m.add(string(step.Verb), step.Targets[0])
 		} else {
 			m.add(string(step.Verb), step.Targets)
 		}
-		m.add("wait", s.span(step.Wait.Fixed))
+		m.add("wait", span(s, step.Wait))
 		m.add("async", step.Async)
 		m.add("if-held", step.IfHeld)
 		m.add("of", step.Of)
@@ -108,11 +95,11 @@ func (s *Schedule) script() []mapping {
 			m.add("direction", string(step.Direction))
 		}
 		m.add("rate", step.Rate)
-		for _, span := range []struct {
+		for _, each := range []struct {
 			name  string
 			value scenarios.Span
 		}{{"by", step.By}, {"jump", step.Jump}, {"within", step.Within}, {"for", step.For}, {"after", step.After}} {
-			m.add(span.name, s.span(span.value.Fixed))
+			m.add(each.name, span(s, each.value))
 		}
 		all = append(all, m)
 	}
@@ -120,7 +107,8 @@ func (s *Schedule) script() []mapping {
 }
 
 // span writes a duration, in TTLs if it is a multiple of TTL/timeSteps; "" for 0.
-func (s *Schedule) span(d time.Duration) string {
+func span(s *scenarios.Scenario, in scenarios.Span) string {
+	d := in.In(s.TTL)
 	if d == 0 {
 		return ""
 	}

@@ -65,18 +65,17 @@ func (r *run) search(t *testing.T) {
 		t.Fatalf("locktest.Explore: %v", err)
 	}
 	t.Log(s.Summary(tally))
+	source := []string{"found by locktest.Explore"}
 	switch {
 	case len(tally.Finds) > 0:
 		f := tally.Finds[0]
-		about := s.About(f)
-		about.Lock, about.Source = "", "found by locktest.Explore"
-		r.rerun(t, f.Shrunk.Text(about), f.Seed, "broke "+f.FindID.String())
+		found := s.Scenario(f)
+		found.Lock.Name, found.Source = "", source
+		r.rerun(t, explore.Text(found), f.Seed, "broke "+f.FindID.String())
 	case died != nil:
-		r.rerun(t, s.Space.Draw(died.Seed).Text(explore.About{
-			Name: "explored", Title: "A schedule that the lock fails in", Source: "found by locktest.Explore",
-			Lesson: "It is to end.",
-			Expect: map[string]string{checker.MutualExclusion: history.Holds},
-		}), died.Seed, "failed: "+died.Failure)
+		drawn := s.Space.Draw(died.Seed).Scenario("explored", map[string]string{checker.MutualExclusion: history.Holds})
+		drawn.Title, drawn.Source, drawn.Lesson = "A schedule that the lock fails in", source, "It is to end."
+		r.rerun(t, explore.Text(drawn), died.Seed, "failed: "+died.Failure)
 	case tally.Schedules == tally.Refused:
 		t.Skip("the lock refused to be set up as any of the schedules asks for")
 	}
