@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
@@ -180,25 +181,17 @@ func (s *Search) observe(t Tally) {
 // which Resume then begins.
 func (s *Search) batch(ctx context.Context, drawn func(int) (*Schedule, uint64), number, size int) []trial {
 	all := make([]trial, size)
-	next := make(chan int)
-	var running sync.WaitGroup
-	for range max(1, s.Parallel) {
-		running.Go(func() {
-			for i := range next {
-				schedule, seed := drawn(number + i)
-				result := s.Try(ctx, s.Space.job(schedule), seed)
-				all[i] = trial{number + i, seed, schedule, result, ctx.Err() == nil}
-			}
+	var running errgroup.Group
+	running.SetLimit(max(1, s.Parallel))
+	for i := 0; i < size && ctx.Err() == nil; i++ {
+		running.Go(func() error {
+			schedule, seed := drawn(number + i)
+			result := s.Try(ctx, s.Space.job(schedule), seed)
+			all[i] = trial{number + i, seed, schedule, result, ctx.Err() == nil}
+			return nil
 		})
 	}
-	for i := range size {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
-	running.Wait()
+	_ = running.Wait() // a trial that fails is a result
 	if i := slices.IndexFunc(all, func(t trial) bool { return !t.done }); i >= 0 {
 		return all[:i]
 	}

@@ -97,7 +97,7 @@ func (x *exploreOptions) define(f *pflag.FlagSet) {
 
 func assumptionHelp() string {
 	var b strings.Builder
-	for _, a := range explore.Assumptions() {
+	for _, a := range explore.Assumptions {
 		fmt.Fprintf(&b, "  %-9s%s\n", a.Assumption, a.Says)
 	}
 	return b.String()
