@@ -18,60 +18,45 @@ func written(t *testing.T, texts map[string]string) {
 	}
 }
 
-const unitOfServer = "[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\n"
-
-func TestGroup_DropInWithoutItsUnit_IsADeployment(t *testing.T) {
-	const dropIn = "etc/systemd/system/redis.service.d/sync.conf"
-	written(t, map[string]string{"etc/redis/redis.conf": "appendonly yes\n",
-		dropIn: "[Service]\nExecStart=\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf --appendfsync no\n"})
-	groups, err := Group(".")
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{dropIn}}, groups)
-}
-
-// A drop-in is named after its unit, and its text need not name the server.
-func TestGroup_DropInElsewhere_IsGivenWithItsUnit(t *testing.T) {
-	written(t, map[string]string{"units/redis.service": unitOfServer,
-		"parts/redis.service.d/a.conf": "[Service]\nNice=1\n"})
-	groups, err := Group(".")
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{"units/redis.service", "parts/redis.service.d/a.conf"}}, groups)
-}
-
-// systemd's own order of the folders counts for a drop-in that it finds.
-func TestGroup_DropInThatSystemdFinds_IsNotGiven(t *testing.T) {
-	written(t, map[string]string{"etc/systemd/system/redis.service": unitOfServer,
-		"etc/systemd/system/redis.service.d/a.conf":     "[Service]\nNice=1\n",
-		"usr/lib/systemd/system/redis.service.d/a.conf": "[Service]\nNice=2\n"})
-	groups, err := Group(".")
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{"etc/systemd/system/redis.service"}}, groups)
-}
-
-func TestGroup_LinkToAFileElsewhere_IsRead(t *testing.T) {
-	written(t, map[string]string{"real/compose.yaml": "services: {lock: {image: redis}}\n", "app/README": ""})
-	require.NoError(t, os.Symlink("../real/compose.yaml", "app/compose.yaml"))
-	require.NoError(t, os.Symlink("nowhere.yaml", "app/lost.yaml"))
-	groups, err := Group("app")
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{"app/compose.yaml"}, {"app/lost.yaml"}}, groups)
-	groups, err = Group(".")
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{"app/lost.yaml"}, {"real/compose.yaml"}}, groups, "once, by its own name")
-}
-
-// Nothing else opens the file that it leads to.
-func TestGroup_LinkToAFileOfAnotherEnding_IsRead(t *testing.T) {
-	written(t, map[string]string{"compose.production": "services: {lock: {image: redis}}\n"})
-	require.NoError(t, os.Symlink("compose.production", "compose.yaml"))
-	groups, err := Group(".")
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{"compose.yaml"}}, groups)
-}
-
-func TestGroup_ExtensionInCapitals_IsRead(t *testing.T) {
-	written(t, map[string]string{"docker-compose.YML": "services: {lock: {image: redis}}\n"})
-	groups, err := Group(".")
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{"docker-compose.YML"}}, groups)
+func TestGroup_FindsDeployments(t *testing.T) {
+	const unit = "[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\n"
+	const compose = "services: {lock: {image: redis}}\n"
+	const orphan = "etc/systemd/system/redis.service.d/sync.conf"
+	type files = map[string]string
+	for _, tt := range []struct {
+		name         string
+		files, links files
+		folder       string
+		want         [][]string
+	}{
+		{"a drop-in without its unit is a deployment", files{"etc/redis/redis.conf": "appendonly yes\n",
+			orphan: "[Service]\nExecStart=\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf --appendfsync no\n"}, nil,
+			".", [][]string{{orphan}}},
+		{"a drop-in elsewhere belongs to its unit by its name", files{"units/redis.service": unit,
+			"parts/redis.service.d/a.conf": "[Service]\nNice=1\n"}, nil,
+			".", [][]string{{"units/redis.service", "parts/redis.service.d/a.conf"}}},
+		{"systemd's order counts for the drop-ins that it finds", files{"etc/systemd/system/redis.service": unit,
+			"etc/systemd/system/redis.service.d/a.conf":     "[Service]\nNice=1\n",
+			"usr/lib/systemd/system/redis.service.d/a.conf": "[Service]\nNice=2\n"}, nil,
+			".", [][]string{{"etc/systemd/system/redis.service"}}},
+		{"a link to a file elsewhere is read", files{"real/compose.yaml": compose, "app/README": ""},
+			files{"app/compose.yaml": "../real/compose.yaml", "app/lost.yaml": "nowhere.yaml"},
+			"app", [][]string{{"app/compose.yaml"}, {"app/lost.yaml"}}},
+		{"a linked file is read once, by its own name", files{"real/compose.yaml": compose, "app/README": ""},
+			files{"app/compose.yaml": "../real/compose.yaml", "app/lost.yaml": "nowhere.yaml"},
+			".", [][]string{{"app/lost.yaml"}, {"real/compose.yaml"}}},
+		{"nothing else opens a linked file of another ending", files{"compose.production": compose},
+			files{"compose.yaml": "compose.production"}, ".", [][]string{{"compose.yaml"}}},
+		{"an ending in capitals", files{"docker-compose.YML": compose}, nil, ".", [][]string{{"docker-compose.YML"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			written(t, tt.files)
+			for link, to := range tt.links {
+				require.NoError(t, os.Symlink(to, link))
+			}
+			groups, err := Group(tt.folder)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, groups)
+		})
+	}
 }

@@ -84,9 +84,8 @@ func TestRead_UnknownKey_BreaksALink(t *testing.T) {
 }
 
 func TestRead_UnknownProgramBesideAServer_JudgesTheServer(t *testing.T) {
-	t.Chdir(t.TempDir())
-	compose := "services:\n  app: {image: my-redis-app}\n  lock: {image: redis:7, command: --appendonly yes}\n"
-	require.NoError(t, os.WriteFile("compose.yaml", []byte(compose), 0o600))
+	written(t, map[string]string{"compose.yaml": "services:\n  app: {image: my-redis-app}\n" +
+		"  lock: {image: redis:7, command: --appendonly yes}\n"})
 	d, err := Read([]string{"compose.yaml"}, Options{})
 	require.NoError(t, err)
 	require.Equal(t, "lock", d.Server.Name)
@@ -95,18 +94,15 @@ func TestRead_UnknownProgramBesideAServer_JudgesTheServer(t *testing.T) {
 }
 
 func TestRead_ZeroByte_IsReportedOnItsLine(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\x00 {image: redis}\n"), 0o600))
+	written(t, map[string]string{"compose.yaml": "services:\n  lock:\x00 {image: redis}\n"})
 	_, err := Read([]string{"compose.yaml"}, Options{})
 	require.ErrorContains(t, err, "compose.yaml:2")
 }
 
 // What the arguments of an unknown program mean is not known either.
 func TestRead_UnknownProgram_StandsAlone(t *testing.T) {
-	t.Chdir(t.TempDir())
-	unit := "[Service]\nType=forking\nExecStart=/usr/local/redis/bin/redis-server /usr/local/redis/redis.conf\n"
-	require.NoError(t, os.WriteFile("redis.service", []byte(unit), 0o600))
-	require.NoError(t, os.WriteFile("redis.conf", []byte("daemonize yes\n"), 0o600))
+	written(t, map[string]string{"redis.conf": "daemonize yes\n", "redis.service": "[Service]\nType=forking\n" +
+		"ExecStart=/usr/local/redis/bin/redis-server /usr/local/redis/redis.conf\n"})
 	d, err := Read([]string{"redis.service"}, Options{Config: "redis.conf"})
 	require.NoError(t, err)
 	broken := d.Server.Broken(settings.Kill, false)
