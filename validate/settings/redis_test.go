@@ -2,11 +2,9 @@ package settings
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,53 +12,6 @@ import (
 
 	"example.org/lockproof/internal/input/inputtest"
 )
-
-func TestReadRedis_TheNineFiles(t *testing.T) {
-	everySnapshot := []SavePoint{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}}
-	tests := []struct {
-		file string
-		want func(*Redis)
-	}{
-		{"", func(r *Redis) {}},
-		{"1-default.conf", func(r *Redis) {}},
-		{"2-no-persistence.conf", func(r *Redis) { r.Save = nil }},
-		{"3-everysec.conf", func(r *Redis) { r.Save, r.AppendOnly = nil, true }},
-		{"4-always.conf", func(r *Redis) { r.Save, r.AppendOnly, r.AppendFsync = nil, true, "always" }},
-		{"5-no-fsync.conf", func(r *Redis) { r.Save, r.AppendOnly, r.AppendFsync = nil, true, "no" }},
-		{"6-always-but-rewrites.conf", func(r *Redis) {
-			r.Save, r.AppendOnly, r.AppendFsync, r.NoFsyncOnRewrite = nil, true, "always", true
-		}},
-		{"7-cache.conf", func(r *Redis) { r.Save, r.MaxMemory, r.MaxMemoryPolicy = nil, 100<<20, "allkeys-lru" }},
-		{"8-included.conf", func(r *Redis) {
-			r.Save, r.AppendOnly, r.AppendFsync = []SavePoint{{15 * time.Minute, 1}, {5 * time.Minute, 10},
-				{time.Minute, 10_000}}, true, "always"
-		}},
-		{"9-durable-cache.conf", func(r *Redis) {
-			r.Save, r.AppendOnly, r.AppendFsync, r.MaxMemory, r.MaxMemoryPolicy = nil, true, "always", 100<<20, "volatile-ttl"
-		}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.file, func(t *testing.T) {
-			want := Default()
-			require.Equal(t, everySnapshot, want.Save)
-			tt.want(want)
-			file := ""
-			if tt.file != "" {
-				file = filepath.Join("testdata", "redis", tt.file)
-			}
-			got, err := ReadRedis(file)
-			require.NoError(t, err)
-			require.Equal(t, want.Lines(), got.Lines())
-			require.Empty(t, got.Unknown)
-			if tt.file != "8-included.conf" {
-				require.Empty(t, got.Remarks)
-				return
-			}
-			require.Len(t, got.Remarks, 1)
-			require.Contains(t, got.Remarks[0].What, "include parts/*.conf has a relative name")
-		})
-	}
-}
 
 func TestAt_ReturnsThePlaceOfEachSetting(t *testing.T) {
 	r, err := ReadRedis("testdata/redis/8-included.conf")
@@ -78,6 +29,8 @@ func TestAt_ReturnsThePlaceOfEachSetting(t *testing.T) {
 	require.Equal(t, []string{`a "quoted" secret`}, r.Directives[2].Args)
 	require.ElementsMatch(t, []string{"testdata/redis/8-included.conf", "testdata/redis/parts/site.conf"}, r.Files,
 		"what is given beside them is in none")
+	require.Len(t, r.Remarks, 1)
+	require.Contains(t, r.Remarks[0].What, "include parts/*.conf has a relative name")
 }
 
 func TestSave_AddsUpAndEndsTheDefaults(t *testing.T) {
@@ -97,6 +50,8 @@ func TestSave_AddsUpAndEndsTheDefaults(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tt.want, r.Lines()[0], tt.text)
 	}
+	require.Equal(t, []string{"save 3600 1 300 100 60 10000", "appendonly no", "appendfsync everysec",
+		"no-appendfsync-on-rewrite no"}, Default().Lines())
 }
 
 func TestProblems_HavePlaceAndRemedy(t *testing.T) {
@@ -117,6 +72,8 @@ func TestProblems_HavePlaceAndRemedy(t *testing.T) {
 			"the folder by dir"},
 		{"dbfilename /dev/shm/d.rdb", "Redis takes a name here"},
 		{"appendonly maybe\nappendfsync never", "x.conf:2:1: appendfsync never"},
+		{"\x00", "x.conf:1:1: there is a zero byte"},
+		{"a b\n\n\x00\n", "x.conf:3:1: there is a zero byte"},
 	}
 	for _, tt := range tests {
 		_, err := ParseRedis("x.conf", tt.text)
@@ -126,17 +83,12 @@ func TestProblems_HavePlaceAndRemedy(t *testing.T) {
 
 func TestIncludes_Cycle_Fails(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		return path
-	}
-	first := write("a.conf", "include b.conf\n")
-	write("b.conf", "appendonly yes\ninclude a.conf\n")
+	first := write(t, dir, "a.conf", "include b.conf\n")
+	write(t, dir, "b.conf", "appendonly yes\ninclude a.conf\n")
 	_, err := ReadRedis(first)
 	require.ErrorContains(t, err, "b.conf:2:1: the files include one another: ")
 
-	write("b.conf", "include none/*.conf\nappendonly yes\n")
+	write(t, dir, "b.conf", "include none/*.conf\nappendonly yes\n")
 	r, err := ReadRedis(first)
 	require.NoError(t, err, "a pattern may match nothing")
 	require.True(t, r.AppendOnly)

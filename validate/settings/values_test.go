@@ -176,13 +176,6 @@ func TestProblems_OnlyTheFirstFiftyAreReported(t *testing.T) {
 	}
 }
 
-func TestZeroByte_IsReportedOnItsLine(t *testing.T) {
-	for text, at := range map[string]string{"\x00": "x:1:1: ", "a b\n\n\x00\n": "x:3:1: "} {
-		_, err := ParseRedis("x", text)
-		require.ErrorContains(t, err, at+"there is a zero byte")
-	}
-}
-
 // An operator's quotes and escapes are read as Redis does (sdssplitargs in sds.c).
 func TestSplitWords_AsRedisDoes(t *testing.T) {
 	for line, want := range map[string][]string{
