@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/internal/needs"
-	"example.org/lockproof/validate/deploy"
 	"example.org/lockproof/validate/settings"
 )
 
@@ -80,26 +78,17 @@ func TestContainer_JudgedByEngineAndServer(t *testing.T) {
 	defer client.Close()
 	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 30*time.Second,
 		50*time.Millisecond)
-	file := filepath.Join(t.TempDir(), "inspect.json")
-	require.NoError(t, os.WriteFile(file, []byte(engine(t, nil, "inspect", name)), 0o600))
+	inspected := file(t, "inspect.json", engine(t, nil, "inspect", name))
 
-	read := func(files ...string) *deploy.Deployment {
-		t.Helper()
-		reports, err := Ask(t.Context(), address, "")
-		require.NoError(t, err)
-		d, err := deploy.Read(files, deploy.Options{Running: reports})
-		require.NoError(t, err)
-		return d
-	}
 	a := runner(t, "", 0)
-	a.Server = read(file).Server
+	a.Server = asked(t, address, inspected)
 	require.Equal(t, []Verdict{Safe, Safe, Safe}, verdicts(judged(t, a)), "%+v", a.Server.Links)
 	require.Empty(t, a.Server.Redis.Unknown)
-	a.Server = read().Server
+	a.Server = asked(t, address)
 	require.Equal(t, []Verdict{Inconclusive, Inconclusive, Inconclusive}, verdicts(judged(t, a)),
 		"by itself it does not know on which volume of its container its data are")
 	require.NoError(t, client.ConfigSet(t.Context(), "appendfsync", "no").Err())
-	broken := fmt.Sprint(read(file).Server.Broken(settings.PowerLoss, false))
+	broken := fmt.Sprint(asked(t, address, inspected).Broken(settings.PowerLoss, false))
 	require.Contains(t, broken, "the file says appendfsync always, and the running server ("+address+
 		") has appendfsync no")
 }

@@ -106,15 +106,14 @@ func (s *realServer) do(step Step) {
 	}
 }
 
-func judgedReal(t *testing.T, s *realServer, crashes ...settings.Crash) *Answer {
+// asked is the server at an address, with files of it.
+func asked(t *testing.T, address string, files ...string) *deploy.Server {
 	t.Helper()
-	a := runner(t, "", 0, crashes...)
-	d, err := deploy.Read([]string{s.conf}, deploy.Options{})
+	reports, err := Ask(t.Context(), address, "")
 	require.NoError(t, err)
-	a.Server = d.Server
-	answer := judged(t, a)
-	require.NoError(t, a.Advise(t.Context(), answer))
-	return answer
+	d, err := deploy.Read(files, deploy.Options{Running: reports})
+	require.NoError(t, err)
+	return d.Server
 }
 
 // The keys survive each step, a restart and a kill after the last one, and each step back followed by a kill.
@@ -137,7 +136,7 @@ func TestRunbooksLoseNoKey(t *testing.T) {
 			}
 			write(0)
 			var book *Runbook
-			answer := judgedReal(t, s)
+			answer := advised(t, about(t, s.conf))
 			for i, r := range answer.Runbooks {
 				if r.Name == tt.runbook {
 					book = &answer.Runbooks[i]
@@ -186,16 +185,8 @@ func TestRunbookCommandsReachTheServer(t *testing.T) {
 			"- redis-cli"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), tt.file)
-			require.NoError(t, os.WriteFile(file, []byte(tt.text), 0o600))
-			d, err := deploy.Read([]string{file}, deploy.Options{})
-			require.NoError(t, err)
-			a := runner(t, "", 0)
-			a.Server = d.Server
-			answer := judged(t, a)
-			require.NoError(t, a.Advise(t.Context(), answer))
 			all := ""
-			for _, r := range answer.Runbooks {
+			for _, r := range advised(t, about(t, file(t, tt.file, tt.text))).Runbooks {
 				all += r.Name + "\n"
 				for _, s := range r.Steps {
 					all += fmt.Sprintln("-", s.Client, strings.Join(s.Redis, " "), s.Do, s.Line, s.Cost)
@@ -218,37 +209,24 @@ func TestARestartWithAppendonlyAloneLosesAllKeys(t *testing.T) {
 
 func TestAsk_FileDiffersFromServer_IsReported(t *testing.T) {
 	s := startReal(t, "save \"\"\nappendonly yes\nappendfsync always")
-	reports, err := Ask(t.Context(), s.address, "")
-	require.NoError(t, err)
-	d, err := deploy.Read(nil, deploy.Options{Running: reports})
-	require.NoError(t, err)
 	a := runner(t, "", 0)
-	a.Server = d.Server
+	a.Server = asked(t, s.address)
 	answer := judged(t, a)
 	// A test's folder is in /tmp, which is memory on many systems, and loses old files on others.
 	require.Equal(t, []Verdict{Inconclusive, Inconclusive, Inconclusive}, verdicts(answer), "%+v", answer.Rows)
 	require.Contains(t, answer.Rows[0].Reason, "emptied of what is old")
-	require.True(t, d.Server.Redis.AppendOnly)
-	require.Empty(t, d.Server.Redis.Unknown)
+	require.True(t, a.Server.Redis.AppendOnly)
+	require.Empty(t, a.Server.Redis.Unknown)
 
 	require.NoError(t, s.client.ConfigSet(t.Context(), "appendfsync", "everysec").Err())
-	reports, err = Ask(t.Context(), s.address, "")
-	require.NoError(t, err)
-	d, err = deploy.Read([]string{s.conf}, deploy.Options{Running: reports})
-	require.NoError(t, err)
-	broken := d.Server.Broken(settings.PowerLoss, false)
-	require.NotEmpty(t, broken)
-	require.Contains(t, fmt.Sprint(broken), s.conf+":6: the file says appendfsync always, and the running server ("+
+	broken := fmt.Sprint(asked(t, s.address, s.conf).Broken(settings.PowerLoss, false))
+	require.Contains(t, broken, s.conf+":6: the file says appendfsync always, and the running server ("+
 		s.address+") has appendfsync everysec")
-	require.Contains(t, fmt.Sprint(broken), "a restart brings the file's back")
+	require.Contains(t, broken, "a restart brings the file's back")
 }
 
 func TestAsk_ClusterNode_BreaksTheChain(t *testing.T) {
 	s := startReal(t, "cluster-enabled yes\nappendonly yes\nappendfsync always")
-	reports, err := Ask(t.Context(), s.address, "")
-	require.NoError(t, err)
-	d, err := deploy.Read(nil, deploy.Options{Running: reports})
-	require.NoError(t, err)
-	require.Contains(t, fmt.Sprint(d.Server.Broken(settings.Kill, false)),
+	require.Contains(t, fmt.Sprint(asked(t, s.address).Broken(settings.Kill, false)),
 		"cluster-enabled yes: the masters of a Redis Cluster")
 }

@@ -58,10 +58,34 @@ func installed(t *testing.T, file string) string {
 	return file
 }
 
+// about makes a question about files.
+func about(t *testing.T, files ...string) *Runner {
+	t.Helper()
+	d, err := deploy.Read(files, deploy.Options{})
+	require.NoError(t, err)
+	a := runner(t, "", 0)
+	a.Server = d.Server
+	return a
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
 func judged(t *testing.T, a *Runner) *Answer {
 	t.Helper()
 	answer := &Answer{}
 	require.NoError(t, a.Judge(context.Background(), answer))
+	return answer
+}
+
+func advised(t *testing.T, a *Runner) *Answer {
+	t.Helper()
+	answer := judged(t, a)
+	require.NoError(t, a.Advise(t.Context(), answer))
 	return answer
 }
 
@@ -149,31 +173,17 @@ func TestBoundary_TrialsViolateOnlyBelowIt(t *testing.T) {
 // An append-only file on data that are lost with their container does not help.
 func TestAdvise_DataLostWithContainer_NoAppendOnlyRunbook(t *testing.T) {
 	for volume, helps := range map[string]bool{"tmpfs: [/data]": false, "volumes: ['data:/data']": true} {
-		file := filepath.Join(t.TempDir(), "compose.yaml")
-		require.NoError(t, os.WriteFile(file, []byte("services: {lock: {image: 'redis:7', command: [redis-server, --save, "+
-			"''], "+
-			volume+"}}\nvolumes: {data: {}}\n"), 0o600))
-		d, err := deploy.Read([]string{file}, deploy.Options{})
-		require.NoError(t, err)
-		a := runner(t, "", 0)
-		a.Server = d.Server
-		answer := judged(t, a)
+		answer := advised(t, about(t, file(t, "compose.yaml", "services: {lock: {image: 'redis:7', command: [redis-server, "+
+			"--save, ''], "+volume+"}}\nvolumes: {data: {}}\n")))
 		require.Equal(t, Unsafe, answer.Verdict)
-		require.NoError(t, a.Advise(context.Background(), answer))
 		require.Equal(t, helps, slices.ContainsFunc(answer.Runbooks,
 			func(r Runbook) bool { return strings.Contains(r.Name, "appendfsync always") }), volume)
 	}
 }
 
 func TestAdvise_LineThatIsThere_IsNotChanged(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "redis.conf")
-	require.NoError(t, os.WriteFile(file, []byte("dir /var/lib/redis\nappendfsync always\nappendonly no\n"), 0o600))
-	d, err := deploy.Read([]string{file}, deploy.Options{})
-	require.NoError(t, err)
-	a := runner(t, "", 0)
-	a.Server = d.Server
-	answer := judged(t, a)
-	require.NoError(t, a.Advise(context.Background(), answer))
+	config := file(t, "redis.conf", "dir /var/lib/redis\nappendfsync always\nappendonly no\n")
+	answer := advised(t, about(t, config))
 	require.Equal(t, "an append-only file, appendfsync always", answer.Runbooks[0].Name)
 	for _, s := range answer.Runbooks[0].Steps {
 		require.False(t, s.Line != "" && s.Line == s.Was, "%v", s)
@@ -182,24 +192,13 @@ func TestAdvise_LineThatIsThere_IsNotChanged(t *testing.T) {
 
 // Debian's unit lets nothing run but its server.
 func TestAdvise_UnitWithNoExecPaths_SleepRuns(t *testing.T) {
-	folder := t.TempDir()
-	unit, config := filepath.Join(folder, "redis.service"), filepath.Join(folder, "redis.conf")
 	const closed = "[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\nRestart=always\nNoExecPaths=/\n" +
 		"ExecPaths=/usr/bin/redis-server /usr/lib /lib\n"
 	read := func(text string) *Runner {
-		require.NoError(t, os.WriteFile(unit, []byte(text), 0o600))
-		require.NoError(t, os.WriteFile(config, []byte("save \"\"\ndir /var/lib/redis\n"), 0o600))
-		d, err := deploy.Read([]string{unit, config}, deploy.Options{})
-		require.NoError(t, err)
-		a := runner(t, "", 0)
-		a.Server = d.Server
-		return a
+		return about(t, file(t, "redis.service", text), file(t, "redis.conf", "save \"\"\ndir /var/lib/redis\n"))
 	}
-	a := read(closed)
-	answer := judged(t, a)
-	require.NoError(t, a.Advise(context.Background(), answer))
 	line := ""
-	for _, r := range answer.Runbooks {
+	for _, r := range advised(t, read(closed)).Runbooks {
 		if strings.Contains(r.Steps[0].Line, "sleep") {
 			line, _, _ = strings.Cut(r.Steps[0].Line, ",")
 		}
@@ -213,11 +212,8 @@ func TestAdvise_UnitWithNoExecPaths_SleepRuns(t *testing.T) {
 
 // Advise judges the server again with each change, and leaves out changes that do not help.
 func TestAdvise_OnlyRunbooksThatHelp(t *testing.T) {
-	a := runner(t, "7-cache.conf", 0)
-	answer := judged(t, a)
-	require.NoError(t, a.Advise(context.Background(), answer))
 	var names []string
-	for _, r := range answer.Runbooks {
+	for _, r := range advised(t, runner(t, "7-cache.conf", 0)).Runbooks {
 		names = append(names, r.Name)
 		require.NotEmpty(t, r.Price)
 		require.NotEmpty(t, r.Check)
