@@ -35,7 +35,8 @@ func (s *Search) Scenario(f Find) *scenarios.Scenario {
 		out.Lock.Name = s.Space.Lock
 	}
 	if len(s.Space.Without) > 0 {
-		out.Variants = []scenarios.Variant{{Without: s.Space.Without, Expect: map[string]string{f.Property: history.Violated}}}
+		out.Variants = []scenarios.Variant{{Without: s.Space.Without,
+			Expect: map[string]string{f.Property: history.Violated}}}
 	}
 	return out
 }

@@ -194,8 +194,8 @@ func (a *Runner) appendOnly(fsync string) Runbook {
 		lines = append(lines, sync)
 	}
 	return Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
-		Check: a.Server.Client() + " DBSIZE before and after a restart of one node; never restart with appendonly yes before " +
-			"the rewrite is done: it starts empty",
+		Check: a.Server.Client() + " DBSIZE before and after a restart of one node; never restart with appendonly yes " +
+			"before the rewrite is done: it starts empty",
 		Steps: append([]Step{a.config("appendfsync", fsync), on,
 			{Do: "wait until the rewrite is done", Client: a.Server.Client(), Until: []string{"aof_rewrite_in_progress:0",
 				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}}, lines...),
