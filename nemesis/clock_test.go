@@ -36,10 +36,10 @@ func TestClock_JumpsAndRunsAsRequested(t *testing.T) {
 					measured, err := strconv.ParseFloat(done.Measured["rate"], 64)
 					require.NoError(t, err)
 					require.InDelta(t, f.Rate, measured, 0.02)
-					require.Equal(t, f.Rate, r.clockEvent(t, target).Rate, "the history knows the rate")
+					require.Equal(t, f.Rate, r.clients.clock(target).Rate, "the history knows the rate")
 					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Rate: 1})
 					require.True(t, r.last(t).Effective)
-					require.Equal(t, 1.0, r.clockEvent(t, target).Rate)
+					require.Equal(t, 1.0, r.clients.clock(target).Rate)
 				})
 			})
 		}
@@ -62,17 +62,6 @@ func (r *rig) clockOffset(t *testing.T, target string) int64 {
 	return reading.Wall - reading.True
 }
 
-// clockEvent is the latest event of a process's wall clock.
-func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
-	t.Helper()
-	for _, e := range r.events.All() {
-		if e.Process == process && e.Type == history.TypeClock && e.Clock.Wall {
-			latest = *e.Clock
-		}
-	}
-	return latest
-}
-
 // A machine's clock can be set while its server is down. The restarted server has it, and its start records it. A start
 // that lost the clock is not effective.
 func TestClock_SetWhileNodeIsDown(t *testing.T) {
@@ -84,7 +73,7 @@ func TestClock_SetWhileNodeIsDown(t *testing.T) {
 		f := r.last(t)
 		require.True(t, f.Effective)
 		require.InDelta(t, time.Minute, duration(t, f.Measured, "jump"), float64(jumpSlack))
-		require.Equal(t, 1.2, r.clockEvent(t, "n2").Rate)
+		require.Equal(t, 1.2, r.clients.clock("n2").Rate)
 
 		r.apply(t, start)
 		f = r.last(t)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -83,20 +81,12 @@ func run(t *testing.T, text string) (suite.Result, []history.Event) {
 	t.Helper()
 	s, err := scenarios.Parse("toy.yaml", []byte(text))
 	require.NoError(t, err)
-	o := suite.Options{Cluster: "virtual", Trials: 1, Seed: 1, Out: t.TempDir()}
-	jobs, err := o.Jobs([]*scenarios.Scenario{s})
+	trial, err := suite.Runner(suite.Run).One(context.Background(), suite.Job{Scenario: s},
+		suite.Options{Cluster: suite.Virtual, Seed: 1, Events: true})
 	require.NoError(t, err)
-	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
-	require.NoError(t, err)
-	require.Len(t, trials, 1)
-	require.Empty(t, trials[0].Failure)
-	require.Empty(t, trials[0].Skipped)
-	file, err := os.Open(filepath.Join(o.Out, trials[0].History))
-	require.NoError(t, err)
-	defer file.Close()
-	events, err := history.Read(file)
-	require.NoError(t, err)
-	return trials[0], events
+	require.Empty(t, trial.Failure)
+	require.Empty(t, trial.Skipped)
+	return trial, trial.Events
 }
 
 // judge returns the verdict on a history.

@@ -78,8 +78,7 @@ func (s setting) run(t *testing.T, open func(cluster.Config) (cluster.Cluster, e
 	c, err := open(cfg)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
-	r.clients = &workers{c: c, record: r.events.Record, workers: map[string]client.Worker{}, clocks: map[string]Reading{},
-		said: map[string]int64{}, waiting: map[int]chan struct{}{}, late: map[int]*cluster.Late{}}
+	r.clients = &workers{c: c, events: &r.events, workers: map[string]client.Worker{}}
 	s.options.TTL = ttl
 	for i, name := range cfg.Clients {
 		r.clients.start(t, i, name, s.options)
@@ -227,61 +226,46 @@ func number(t *testing.T, m map[string]string, name string) int {
 var loop = client.Command{Do: client.DoLoop, Loop: &client.Loop{
 	Keys: []string{"k1"}, Hold: 5 * time.Millisecond, Think: 5 * time.Millisecond}}
 
-// workers are a minimal ClientControl with the run's clients.
+// workers are the run's clients as a minimal ClientControl.
 type workers struct {
 	c       cluster.Cluster
-	record  func(history.Event)
-	mu      sync.Mutex
+	events  *clustertest.Events
 	workers map[string]client.Worker
-	serial  int
-	clocks  map[string]Reading
-	said    map[string]int64
-	waiting map[int]chan struct{}
-	late    map[int]*cluster.Late // by serial
+	mu      sync.Mutex
+	ends    []chan client.Message // of the commands, by serial
 }
 
 func (w *workers) start(t *testing.T, index int, name string, options locks.Options) {
 	t.Helper()
 	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: options}
-	worker, err := w.c.(client.Host).Spawn(ctx, setup, func(m client.Message) { w.receive(name, m) })
+	worker, err := w.c.(client.Host).Spawn(ctx, setup, w.receive)
 	require.NoError(t, err)
 	w.workers[name] = worker
 }
 
-func (w *workers) receive(name string, m client.Message) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if m.Event == nil {
-		w.late[m.Done] = m.Starved
-		close(w.waiting[m.Done])
+func (w *workers) receive(m client.Message) {
+	if m.Event != nil {
+		w.events.Record(*m.Event)
 		return
 	}
-	w.record(*m.Event)
-	w.said[name] = max(w.said[name], m.Event.Time)
-	if c := m.Event.Clock; c != nil {
-		r := w.clocks[name]
-		r.True, r.Rate = m.Event.Time, c.Rate
-		if c.Wall {
-			r.Wall = c.Reading
-		}
-		w.clocks[name] = r
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ends[m.Done-1] <- m
 }
 
-// do sends a client a command; the channel is closed when it ends.
-func (w *workers) do(t *testing.T, name string, cmd client.Command) <-chan struct{} {
+// do sends a client a command; the channel has its end.
+func (w *workers) do(t *testing.T, name string, cmd client.Command) <-chan client.Message {
 	t.Helper()
 	done, err := w.send(name, cmd)
 	require.NoError(t, err)
 	return done
 }
 
-func (w *workers) send(name string, cmd client.Command) (<-chan struct{}, error) {
-	done := make(chan struct{})
+func (w *workers) send(name string, cmd client.Command) (<-chan client.Message, error) {
+	done := make(chan client.Message, 1)
 	w.mu.Lock()
-	w.serial++
-	cmd.Serial = w.serial
-	w.waiting[cmd.Serial] = done
+	w.ends = append(w.ends, done)
+	cmd.Serial = len(w.ends)
 	w.mu.Unlock()
 	return done, w.workers[name].Send(cmd)
 }
@@ -290,35 +274,45 @@ func (w *workers) Pause(name string) error  { return w.workers[name].Pause() }
 func (w *workers) Resume(name string) error { return w.workers[name].Resume() }
 func (w *workers) Kill(name string) error   { return w.workers[name].Kill() }
 
-func (w *workers) LastEventTime(name string) int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.said[name]
+func (w *workers) LastEventTime(name string) (last int64) {
+	for _, e := range w.events.All() {
+		if e.Process == name {
+			last = max(last, e.Time)
+		}
+	}
+	return last
 }
 
 // run sends a client a command, and waits for its end.
-func (w *workers) run(name string, cmd client.Command) error {
+func (w *workers) run(name string, cmd client.Command) (end client.Message, err error) {
 	done, err := w.send(name, cmd)
 	if err == nil {
-		<-done
+		end = <-done
 	}
-	return err
+	return end, err
 }
 
 func (w *workers) SetClock(_ context.Context, name string, jump time.Duration, rate float64) (Reading, error) {
-	err := w.run(name, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.clocks[name], err
+	_, err := w.run(name, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}})
+	return w.clock(name), err
+}
+
+// clock is the latest reading of a process's wall clock.
+func (w *workers) clock(name string) (latest Reading) {
+	for _, e := range w.events.All() {
+		if e.Process == name && e.Type == history.TypeClock && e.Clock.Wall {
+			latest = Reading{True: e.Time, Wall: e.Clock.Reading, Rate: e.Clock.Rate}
+		}
+	}
+	return latest
 }
 
 func (w *workers) Starve(_ context.Context, name string) error {
-	return w.run(name, client.Command{Do: client.DoStarve})
+	_, err := w.run(name, client.Command{Do: client.DoStarve})
+	return err
 }
 
 func (w *workers) Feed(_ context.Context, name string) (cluster.Late, error) {
-	err := w.run(name, client.Command{Do: client.DoFeed})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return *w.late[w.serial], err
+	end, err := w.run(name, client.Command{Do: client.DoFeed})
+	return *end.Starved, err
 }

@@ -237,7 +237,7 @@ func TestPauseClient_SilentClientIsStopped(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		s, err := r.nemesis.pauseControl("c1")
 		require.NoError(t, err)
-		r.clients.said["c1"] = 100
+		r.events.Record(history.Event{Process: "c1", Time: 100})
 		for since, still := range map[int64]bool{99: false, 100: true} {
 			is, _, err := s.observe(ctx, since)
 			require.NoError(t, err)

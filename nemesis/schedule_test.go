@@ -151,7 +151,7 @@ func TestRun_AppliesFaultsOnTime(t *testing.T) {
 			{Start: 300 * time.Millisecond, Duration: time.Millisecond, Fault: Fault{Kind: Clock, Targets: []string{"c2"},
 				Jump: time.Second}},
 		}))
-		require.Equal(t, 1.0, r.clockEvent(t, "c1").Rate)
+		require.Equal(t, 1.0, r.clients.clock("c1").Rate)
 		require.Len(t, r.faults(), 3, "a rate, a jump, and the rate again")
 		require.GreaterOrEqual(t, r.cluster.Now()-began, int64(2100*time.Millisecond))
 
