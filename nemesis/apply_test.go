@@ -172,6 +172,7 @@ func TestInstructionText_FitsItsQuantities(t *testing.T) {
 			Direction: history.ToNode}},
 		"lose the reply to the next SET on c1-n1": {Lose, Instruction{Targets: "c1-n1", Command: "SET", Count: 1,
 			Part: history.PartReply}},
+		"hold the next SET on c1-n1": {Hold, Instruction{Targets: "c1-n1", Command: "SET", Part: history.PartCommand}},
 		"let the clock of n1 jump back by 1 s and run at 2 times the true rate": {Clock,
 			Instruction{Targets: "n1", Jump: "1 s", Backward: true, Rate: 2}},
 	} {
@@ -201,6 +202,10 @@ func TestBeginText_FitsOneTargetOrSeveral(t *testing.T) {
 		"n1 and n2 are disconnected from the network": {Kind: Disconnect, Targets: both},
 		"the link c1-n1 is cut":                       {Kind: Cut, Targets: link},
 		"the links c1-n1 and c1-n2 are cut":           {Kind: Cut, Targets: links},
+		"on the link c1-n1 the reply to the next SET will be lost": {Kind: Lose, Targets: link,
+			Asked: history.Asked{Command: "SET", Part: history.PartReply}},
+		"on the link c1-n1 the next 2 commands to take a key will be lost": {Kind: Lose, Targets: link,
+			Asked: history.Asked{Command: history.Take, Part: history.PartCommand, Times: 2}},
 	} {
 		require.Equal(t, text, BeginText(f))
 	}
@@ -208,28 +213,6 @@ func TestBeginText_FitsOneTargetOrSeveral(t *testing.T) {
 	require.Equal(t, "c1: pause of n1", BackgroundText("c1", one, history.Fault{Kind: Pause}),
 		"no setting is told of a pause")
 	require.Equal(t, "storm of n1 ends", EndText(history.Fault{Kind: "storm", Targets: one}))
-}
-
-func TestInterceptText_NamesHowManyAndWhich(t *testing.T) {
-	for n, text := range []string{"next SET", "next SET", "next 2 SET"} {
-		require.Equal(t, text, nextMessages("SET", n))
-	}
-	require.Equal(t, "next 2 commands to take a key", nextMessages(history.Take, 2))
-	for part, message := range map[history.Part]string{history.PartCommand: "the next SET",
-		history.PartReply: "the reply to the next SET"} {
-		f := history.Fault{Targets: []string{"c1-n1"}, Asked: history.Asked{Command: "SET", Part: part}}
-		require.Equal(t, "on the link c1-n1 "+message+" will be lost", interceptBegin("lost")(f))
-		require.Equal(t, "hold "+message+" on c1-n1",
-			interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: part}))
-	}
-}
-
-func TestTargets_OnlyNodesIncludeReplicas(t *testing.T) {
-	require.True(t, Nodes.Accepts(Replicas))
-	require.True(t, Replicas.Accepts(Replicas))
-	require.False(t, Clients.Accepts(Replicas))
-	require.False(t, Nodes.Accepts(Clients))
-	require.False(t, Replicas.Accepts(Nodes))
 }
 
 func TestSlowFsync_ZeroDelayIsMisuse(t *testing.T) {

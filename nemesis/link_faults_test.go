@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -83,28 +84,6 @@ func TestDelay_OverlappingDelaysAddUp(t *testing.T) {
 	})
 }
 
-func TestIntercept_CountsMessages(t *testing.T) {
-	for _, kind := range []string{Hold, Lose, Drop} {
-		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
-			t.Run(string(kind)+" "+string(part), func(t *testing.T) {
-				onClusters(t, func(t *testing.T, r *rig) {
-					links := []string{"c1-n1", "c1-n2"}
-					r.hold(t, "k0") // connects
-					r.apply(t, Fault{Kind: kind, Targets: links, Command: "SET", Part: part})
-					require.Equal(t, history.TypeFail, r.acquire(t, "c1", "k1", 60*time.Millisecond).Type,
-						"the SETs got lost on their way")
-					r.apply(t, Fault{Kind: LetGo, Targets: links})
-					for _, end := range r.faults()[2:] {
-						require.Equal(t, history.PhaseEnd, end.Phase)
-						require.Equal(t, "1", end.Measured["messages"])
-						require.True(t, end.Effective)
-					}
-				})
-			})
-		}
-	}
-}
-
 // One intercept's messages do not prove another's effect. LetGo ends all intercepts of a link at once, so the end of
 // one must record the end of all.
 func TestIntercept_CountsItsOwnMessages_EndsWithAllOnTheLink(t *testing.T) {
@@ -132,8 +111,11 @@ func TestFaults_CountAffectedMessages(t *testing.T) {
 		{Kind: Delay, Targets: []string{"c1-n1"}, Delay: 5 * time.Millisecond},
 		{Kind: Pause, Targets: []string{"n1"}},
 		{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartReply},
+		{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartCommand},
+		{Kind: Lose, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartReply},
+		{Kind: Drop, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartCommand},
 	} {
-		t.Run(f.Kind+" "+string(f.Direction), func(t *testing.T) {
+		t.Run(fmt.Sprint(f.Kind, f.Direction, f.Part), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				r.hold(t, "k1") // connects
 				begun := r.apply(t, f)
@@ -143,10 +125,13 @@ func TestFaults_CountAffectedMessages(t *testing.T) {
 				require.Empty(t, end.SentAt)
 				from := r.cluster.Now()
 				r.sleep(20 * time.Millisecond)
-				begun = r.apply(t, f)
+				r.apply(t, f)
 				r.acquire(t, "c1", "k2", time.Second)
 				r.sleep(200 * time.Millisecond) // n1 may be the one that the majority did not wait for
-				end = r.end(t, begun)
+				r.apply(t, Fault{Kind: Find(f.Kind).EndedBy, Targets: f.Targets})
+				end = r.last(t)
+				require.Equal(t, history.PhaseEnd, end.Phase)
+				require.True(t, end.Effective)
 				require.Positive(t, *end.Affected)
 				if f.Kind == Cut || f.Kind == Hold {
 					require.NotEmpty(t, end.SentAt)
