@@ -32,11 +32,8 @@ func skips(t *testing.T, o Options, j Job) string {
 }
 
 func TestJobs_Default_ListsScenariosWithVariants(t *testing.T) {
-	jobs, err := Options{Cluster: Virtual}.Jobs([]*scenarios.Scenario{load(t, "healthy-contention"),
-		load(t, "late-release")})
-	require.NoError(t, err)
 	var names []string
-	for _, j := range jobs {
+	for _, j := range jobsOf(t, Options{Cluster: Virtual}, "healthy-contention", "late-release") {
 		require.False(t, j.AllowBetter)
 		names = append(names, j.Name())
 	}
@@ -79,8 +76,7 @@ func TestJobs_NumberOfServers_UsesForms(t *testing.T) {
 		{"minority-down", 1, "", "the situation needs 5 servers, and has no form on 1", 5},
 		{"failover-lock", 3, "", "the situation needs one server alone, and has no form on 3", 1},
 	} {
-		jobs, err := Options{Cluster: Virtual, Nodes: c.nodes}.Jobs([]*scenarios.Scenario{load(t, c.scenario)})
-		require.NoError(t, err)
+		jobs := jobsOf(t, Options{Cluster: Virtual, Nodes: c.nodes}, c.scenario)
 		require.Len(t, jobs, 1)
 		require.Equal(t, c.variant, jobs[0].Variant, c)
 		require.Equal(t, c.unfit, jobs[0].Unfit, c)
@@ -218,13 +214,10 @@ func TestSlices_ShareOutTheWhole(t *testing.T) {
 }
 
 func TestSlices_MoreThanTrials_Fails(t *testing.T) {
-	list, err := scenarios.Select([]string{"flushall"})
-	require.NoError(t, err)
 	o := Options{Cluster: Virtual, Trials: 1}
-	jobs, err := o.Jobs(list)
-	require.NoError(t, err)
+	jobs := jobsOf(t, o, "flushall")
 	o.Slice = Slice{1, 2}
-	_, err = o.Planned(jobs)
+	_, err := o.Planned(jobs)
 	require.EqualError(t, err, "trials to run: 1, which cannot be split into 2 slices: ask for more --trials, or for "+
 		"fewer slices")
 	o.Slice = Slice{1, 1}
@@ -256,12 +249,8 @@ func TestParseSlice(t *testing.T) {
 }
 
 func TestFingerprint_CoversRowsAndContents(t *testing.T) {
-	list, err := scenarios.Select([]string{"flushall", "late-release"})
-	require.NoError(t, err)
 	of := func(change func([]Job) []Job) string {
-		jobs, err := Options{Cluster: Virtual}.Jobs(list)
-		require.NoError(t, err)
-		sum, err := Fingerprint(change(jobs))
+		sum, err := Fingerprint(change(jobsOf(t, Options{Cluster: Virtual}, "flushall", "late-release")))
 		require.NoError(t, err)
 		return sum
 	}

@@ -83,122 +83,77 @@ func TestStalledTrial_IsRetriedAlone(t *testing.T) {
 	}
 }
 
-// Without time for a retry, the first result counts.
-func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
-	o := onFake(2)
-	o.Parallel = 1
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-		if result.Trial == 1 {
-			cancel()
-			return granted(p, result)
+// attempt is the history of one attempt at a trial.
+type attempt = func(*trial.Plan, *Result) []history.Event
+
+func inTime(p *trial.Plan, r *Result) []history.Event  { return waited(p, r, false) }
+func late(p *trial.Plan, r *Result) []history.Event    { return waited(p, r, true) }
+func stalled(p *trial.Plan, r *Result) []history.Event { return append(granted(p, r), stall) }
+func overlaps(p *trial.Plan, r *Result) []history.Event {
+	return slices.Insert(granted(p, r), 3, overlapping...)
+}
+
+// lateOverlap breaks a bound and overlaps.
+func lateOverlap(p *trial.Plan, r *Result) []history.Event {
+	return slices.Insert(late(p, r), 3, overlappingLate...)
+}
+
+func unreached(p *trial.Plan, r *Result) []history.Event {
+	return slices.Insert(granted(p, r), 1, history.Event{Time: 1, Process: "harness", Type: history.TypeNote,
+		Reason: history.ReasonPreconditionFailed, Text: "c1's acquire had to succeed, and failed"})
+}
+
+// attempting performs these attempts at a trial.
+func attempting(first, second attempt) performer {
+	return fakePerformer(func(p *trial.Plan, r *Result) []history.Event {
+		if r.Attempts > 1 {
+			return second(p, r)
 		}
-		return append(granted(p, result), stall)
+		return first(p, r)
 	})
-	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
-	require.Len(t, trials, 2)
-	requireStanding(t, trials[0], Inconclusive, "stalled")
-	require.Equal(t, 1, trials[0].Attempts)
 }
 
-func TestBrokenBound_IsUndecidedWhenTheRunEnds(t *testing.T) {
-	for _, parallel := range []int{1, 2} {
-		o := onFake(1)
-		o.Parallel = parallel
-		ctx, cancel := context.WithCancel(t.Context())
-		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-			cancel()
-			return waited(p, result, true)
-		})
-		job := plain("a")
-		job.Scenario.Expect = map[string]string{checker.FaultTolerance: history.Holds}
-		trials := runFake(ctx, o, []Job{job}, performer, func(Result) {})
-		requireStanding(t, trials[0], Inconclusive, "not repeated alone")
-	}
-}
-
-// It is violated if the retry breaks it too, and inconclusive otherwise.
-func TestBrokenBound_IsRetriedAlone(t *testing.T) {
+// On a busy machine a client is granted too late, begins late and waits for less, meets no other, or fails before the
+// situation occurs. A slow machine excuses no overlap: a second run that shows none does not take it back.
+func TestDoubtfulTrial_IsRetriedAlone(t *testing.T) {
+	type expect map[string]string
+	bound, brokenBound := expect{checker.FaultTolerance: history.Holds},
+		expect{checker.FaultTolerance: history.Violated, checker.DeadlockFreedom: history.Violated}
+	excludes, overlap := expect{checker.MutualExclusion: history.Holds}, expect{checker.MutualExclusion: history.Violated}
 	for name, c := range map[string]struct {
-		parallel, broken int // trials at a time; attempts that break the bound
-		expect           string
-		attempts         int
-		want             Standing
-		why              string
+		first, second attempt
+		expect        expect
+		attempts      int
+		want          Standing
+		why           string // a pattern
 	}{
-		"the first time, beside others": {2, 1, history.Holds, 2, Inconclusive, "and not when it ran again, alone"},
-		"the first time, alone":         {1, 1, history.Holds, 2, Inconclusive, "and not when it ran again, alone"},
-		"each time, beside others":      {2, 9, history.Holds, 2, Differs, "expected holds, got violated"},
-		"each time, alone":              {1, 9, history.Holds, 2, Differs, "expected holds, got violated"},
-		"never":                         {2, 0, history.Holds, 1, AsExpected, ""},
-		"where that was expected":       {2, 9, history.Violated, 1, AsExpected, ""},
+		"a bound is kept":                     {inTime, inTime, bound, 1, AsExpected, ""},
+		"a bound is broken once":              {late, inTime, bound, 2, Inconclusive, "and not when it ran again, alone"},
+		"a bound is broken twice":             {late, late, bound, 2, Differs, "expected holds, got violated"},
+		"an expected break":                   {late, late, brokenBound, 1, AsExpected, ""},
+		"an expected break is missing once":   {inTime, late, brokenBound, 2, AsExpected, ""},
+		"an expected break is missing twice":  {inTime, inTime, brokenBound, 2, Differs, ""},
+		"an expected overlap":                 {overlaps, overlaps, overlap, 1, AsExpected, ""},
+		"an expected overlap is missing once": {granted, overlaps, overlap, 2, AsExpected, ""},
+		"an expected overlap is missing":      {granted, granted, overlap, 2, Differs, ""},
+		"a situation is not reached once":     {unreached, granted, excludes, 2, AsExpected, ""},
+		"a situation is not reached twice":    {unreached, unreached, excludes, 2, Inconclusive, ""},
+		"a broken bound beside an overlap": {lateOverlap, granted,
+			expect{checker.MutualExclusion: history.Holds, checker.FaultTolerance: history.Holds}, 1, Differs,
+			"^mutual-exclusion: expected holds, got violated$"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			o := onFake(1)
-			o.Parallel = c.parallel
-			job := plain("a")
-			job.Scenario.Expect = map[string]string{checker.FaultTolerance: c.expect}
-			if c.expect == history.Violated {
-				job.Scenario.Expect[checker.DeadlockFreedom] = c.expect
-			}
-			performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-				return waited(p, result, result.Attempts <= c.broken)
+		for parallel := 1; parallel <= 2; parallel++ {
+			t.Run(fmt.Sprintf("%s, %d at a time", name, parallel), func(t *testing.T) {
+				o, job := onFake(1), plain("a")
+				o.Parallel, job.Scenario.Expect = parallel, c.expect
+				done := runFake(t.Context(), o, []Job{job}, attempting(c.first, c.second), func(Result) {})[0]
+				standing, why := done.Standing()
+				require.Equal(t, c.want, standing, why)
+				require.Regexp(t, c.why, why)
+				require.Equal(t, c.attempts, done.Attempts)
 			})
-			trials := runFake(t.Context(), o, []Job{job}, performer, func(Result) {})
-			requireStanding(t, trials[0], c.want, c.why)
-			require.Equal(t, c.attempts, trials[0].Attempts)
-		})
+		}
 	}
-}
-
-// On a busy machine a client begins late, and waits for less.
-func TestKeptBound_ViolationExpected_IsRetriedAlone(t *testing.T) {
-	for kept, want := range map[int]Standing{0: AsExpected, 1: AsExpected, 9: Differs} {
-		job := plain("a")
-		job.Scenario.Expect = map[string]string{checker.FaultTolerance: history.Violated,
-			checker.DeadlockFreedom: history.Violated}
-		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-			return waited(p, result, result.Attempts > kept)
-		})
-		trials := runFake(t.Context(), onFake(1), []Job{job}, performer, func(Result) {})
-		requireStanding(t, trials[0], want, "")
-		require.Equal(t, min(kept, 1)+1, trials[0].Attempts)
-	}
-}
-
-// On a busy machine a client is too late to meet the other.
-func TestNoOverlap_ViolationExpected_IsRetriedAlone(t *testing.T) {
-	for hidden, want := range map[int]Standing{0: AsExpected, 1: AsExpected, 9: Differs} {
-		job := plain("a")
-		job.Scenario.Expect = map[string]string{checker.MutualExclusion: history.Violated}
-		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-			if result.Attempts <= hidden {
-				return granted(p, result)
-			}
-			return slices.Insert(granted(p, result), 3, overlapping...)
-		})
-		trials := runFake(t.Context(), onFake(1), []Job{job}, performer, func(Result) {})
-		requireStanding(t, trials[0], want, "")
-		require.Equal(t, min(hidden, 1)+1, trials[0].Attempts)
-	}
-}
-
-// lateOverlapOnce breaks a bound and overlaps in the first attempt alone.
-var lateOverlapOnce = fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-	if result.Attempts > 1 {
-		return granted(p, result)
-	}
-	return slices.Insert(waited(p, result, true), 3, overlappingLate...)
-})
-
-// A slow machine excuses no overlap: a second run that shows none does not take it back.
-func TestBrokenBound_BesideAnOverlap_IsNotRetried(t *testing.T) {
-	job := plain("a")
-	job.Scenario.Expect = map[string]string{checker.MutualExclusion: history.Holds, checker.FaultTolerance: history.Holds}
-	done := runFake(t.Context(), onFake(1), []Job{job}, lateOverlapOnce, func(Result) {})[0]
-	requireStanding(t, done, Differs, "mutual-exclusion: expected holds, got violated")
-	require.Equal(t, history.Inconclusive, done.verdict(checker.FaultTolerance))
 }
 
 // That it does not recur does not show that the lock is better than the reference.
@@ -206,25 +161,24 @@ func TestBrokenBound_BesideAnExpectedOverlap_DoesNotHold(t *testing.T) {
 	job := plain("a")
 	job.AllowBetter = true
 	job.Scenario.Expect = map[string]string{checker.MutualExclusion: history.Violated}
-	done := runFake(t.Context(), onFake(1), []Job{job}, lateOverlapOnce, func(Result) {})[0]
+	done := runFake(t.Context(), onFake(1), []Job{job}, attempting(lateOverlap, granted), func(Result) {})[0]
 	requireStanding(t, done, Inconclusive, "mutual-exclusion: expected violated, got inconclusive")
 	require.Equal(t, 2, done.Attempts)
 }
 
-func TestUnreachedSituation_IsRetriedAlone(t *testing.T) {
-	for failing, want := range map[int]Standing{1: AsExpected, 9: Inconclusive} {
-		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-			events := granted(p, result)
-			if result.Attempts <= failing {
-				unmet := history.Event{Time: 1, Process: "harness", Type: history.TypeNote,
-					Reason: history.ReasonPreconditionFailed, Text: "c1's acquire had to succeed, and failed"}
-				events = slices.Insert(events, 1, unmet)
-			}
-			return events
+// Without time for a retry, the first result counts, but not against the lock if the machine may have been too slow.
+func TestDoubtfulTrial_RunEnds_IsUndecided(t *testing.T) {
+	for why, first := range map[string]attempt{"stalled": stalled, "not repeated alone": late} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		job := plain("a")
+		job.Scenario.Expect[checker.FaultTolerance] = history.Holds
+		performer := fakePerformer(func(p *trial.Plan, r *Result) []history.Event {
+			interrupt()
+			return first(p, r)
 		})
-		trials := runFake(t.Context(), onFake(1), []Job{plain("a")}, performer, func(Result) {})
-		requireStanding(t, trials[0], want, "")
-		require.Equal(t, 2, trials[0].Attempts)
+		done := runFake(ctx, onFake(1), []Job{job}, performer, func(Result) {})[0]
+		requireStanding(t, done, Inconclusive, why)
+		require.Equal(t, 1, done.Attempts)
 	}
 }
 

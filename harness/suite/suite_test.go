@@ -224,36 +224,28 @@ func TestRun_CancelledDuringTrials_JudgesRunningTrials(t *testing.T) {
 	require.Equal(t, 1, trials[1].Attempts, "and not tried again")
 }
 
-// The reference violates this row too: a limit of the class must not look like a bug.
+// The reference violates this row too: a limit of the class must not look like a bug. Nor must it if the machine was
+// also too slow for a bound.
 func TestRun_CancelledDuringViolatedTrial_StillRunsReference(t *testing.T) {
-	o := onFake(1)
-	ctx, cancel := context.WithCancel(t.Context())
-	performer := func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Observed, error) {
-		record(j, append(granted(p, result)[:3], overlapping...))
-		cancel()
-		return trial.Observed{}, nil
+	for name, violated := range map[string]attempt{
+		"an overlap": func(p *trial.Plan, r *Result) []history.Event { return append(granted(p, r)[:3], overlapping...) },
+		"an overlap beside a broken bound": func(p *trial.Plan, r *Result) []history.Event {
+			return append(late(p, r)[:3], overlappingLate...)
+		},
+	} {
+		o := onFake(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+			cancel()
+			return violated(p, result)
+		})
+		jobs := jobsOf(t, o, "flushall")
+		jobs[0].Lock, jobs[0].AllowBetter = "redsync", true
+		done := runFake(ctx, o, jobs[:1], performer, func(Result) {})[0]
+		require.Equal(t, history.Violated, done.verdict(checker.MutualExclusion), name)
+		require.Equal(t, history.Inconclusive, done.verdict(checker.FaultTolerance), name)
+		requireStanding(t, done, LimitOfClass, "as by the reference of its class")
 	}
-	jobs := jobsOf(t, o, "flushall")
-	jobs[0].Lock, jobs[0].AllowBetter = "redsync", true
-	trials := runFake(ctx, o, jobs[:1], performer, func(Result) {})
-	require.Equal(t, history.Violated, trials[0].verdict(checker.MutualExclusion))
-	requireStanding(t, trials[0], LimitOfClass, "as by the reference of its class")
-}
-
-// So is it if the machine was too slow for a bound.
-func TestRun_CancelledBeforeARetry_StillRunsReference(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	performer := func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Observed, error) {
-		record(j, append(waited(p, result, true)[:3], overlappingLate...))
-		cancel()
-		return trial.Observed{}, nil
-	}
-	o := onFake(1)
-	jobs := jobsOf(t, o, "flushall")
-	jobs[0].Lock, jobs[0].AllowBetter = "redsync", true
-	trials := runFake(ctx, o, jobs[:1], performer, func(Result) {})
-	requireStanding(t, trials[0], LimitOfClass, "as by the reference of its class")
-	require.Equal(t, history.Inconclusive, trials[0].verdict(checker.FaultTolerance))
 }
 
 func TestRun_CancelledBeforeClusterStarts_JudgesNothing(t *testing.T) {
@@ -273,12 +265,10 @@ func TestRun_CancelledBeforeClusterStarts_JudgesNothing(t *testing.T) {
 
 func TestRun_CancelledOnRealRedis_JudgesRunningTrial(t *testing.T) {
 	needRedis(t)
-	list, err := scenarios.Select([]string{"healthy-contention"})
-	require.NoError(t, err)
 	o := Options{Cluster: Local, Trials: 1, Seed: 1, TTL: 3 * time.Second, Out: t.TempDir()}
 	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
 	defer cancel()
-	trials, err := Run(ctx, []Job{{Scenario: list[0]}}, o, func(Result) {})
+	trials, err := Run(ctx, []Job{{Scenario: load(t, "healthy-contention")}}, o, func(Result) {})
 	require.NoError(t, err)
 	require.Len(t, trials, 1)
 	require.Less(t, trials[0].Simulated, 9*time.Second, "the workload goes on for 18 s")
@@ -342,14 +332,4 @@ func TestRun_UnknownNames_Fails(t *testing.T) {
 		_, err = c.o.Jobs(nil)
 		require.ErrorContains(t, err, c.want)
 	}
-}
-
-func TestRefusedSetup_IsSkippedWithTheLocksReason(t *testing.T) {
-	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
-	jobs := jobsOf(t, o, "flushall")
-	jobs[0].Lock, jobs[0].AllowBetter = "refuses", true
-	trials, err := Run(context.Background(), jobs, o, func(Result) {})
-	require.NoError(t, err)
-	requireStanding(t, trials[0], Skipped, "refuses refuses this setup: a TTL of a second is too short for me")
-	require.Empty(t, trials[0].History)
 }
