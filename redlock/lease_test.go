@@ -162,20 +162,6 @@ func TestRelease_Fails_ReasonReflectsVotes(t *testing.T) {
 	})
 }
 
-func TestContextEnded_ReleaseIsSent_ExtendIsNot(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		l := c.User(1).Must(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.ErrorIs(t, l.Extend(ctx), context.Canceled)
-		if err := l.Release(ctx); err != nil {
-			require.ErrorIs(t, err, context.Canceled)
-		}
-		synctest.Wait()
-		require.Equal(t, make([]string, 5), c.Owners())
-	})
-}
-
 func TestRelease_NodeUnreachable_IsRetried(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
