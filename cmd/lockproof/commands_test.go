@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,20 +119,6 @@ func TestCheck_TruncatedHistory_IsJudged(t *testing.T) {
 	require.Contains(t, got.err, path+": line 20 is cut short")
 	require.Contains(t, []int{reports.ExitDiffers, reports.ExitInconclusive}, got.code)
 	require.Contains(t, got.out, "mutual-exclusion")
-}
-
-// What is missing may hide a violation.
-func TestCheck_LineLeftOut_IsRefused(t *testing.T) {
-	data, err := os.ReadFile(halves)
-	require.NoError(t, err)
-	lines := bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
-	path := filepath.Join(t.TempDir(), "history.jsonl")
-	for i := 1; i < len(lines)-1; i++ {
-		require.NoError(t, os.WriteFile(path, bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil), 0o644))
-		got := fake(expected).try("check", path)
-		require.Equal(t, exitUsage, got.code, "line %d: %s", i+1, got.out)
-		require.Contains(t, got.err, fmt.Sprintf("%s:%d: the lines before the end have another sum", path, len(lines)-1))
-	}
 }
 
 func TestCheck_HistoryTooLongToDraw_DescribesViolation(t *testing.T) {

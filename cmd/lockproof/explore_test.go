@@ -24,32 +24,6 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-func TestExplore_UsageErrors(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean \"redsync\"?"},
-		{[]string{"--lock", "single", "--exhaust"}, "--exhaust runs schedules on three nodes, but --lock single " +
-			"uses one"},
-		{[]string{"--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and --worker " +
-			"runs in real time"},
-		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
-		{[]string{"--break", "memmory"},
-			`--break memmory: there is no such assumption`},
-		{[]string{"--property", "mutual"}, `there is no such property: did you mean "mutual-exclusion"?`},
-		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
-		{[]string{"--enough", "-1"}, "must not be negative"},
-		{[]string{"--exhaust", "--seed", "3"},
-			"--exhaust runs every schedule of its scope: give it without --schedules and --seed"},
-		{[]string{"flushall"}, `explore: unexpected argument "flushall": want no arguments`},
-	} {
-		got := fake(expected).try(append([]string{"explore"}, c.args...)...)
-		require.Equal(t, exitUsage, got.code, "%v: %s", c.args, got.err)
-		require.Contains(t, got.err, c.want)
-	}
-}
-
 // A search that tested nothing proves nothing.
 func TestExplore_NothingTested_IsInconclusive(t *testing.T) {
 	said, code := inFolder(t, t.TempDir())("explore", "--property", "fencing", "--schedules", "128")
@@ -92,15 +66,26 @@ func TestExplore_SearchPastItsBounds_SaysThatItStartsAnew(t *testing.T) {
 	}
 }
 
-// Neither a full disk nor a repetition that fails outranks a violation.
+// Neither a full disk nor a repetition that fails outranks a violation. In real time a find need not recur.
 func TestExplore_FindCannotBeShown_StillExitsAsViolated(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
-	for dir, says := range map[string]string{t.TempDir(): "", missing: "no such file or directory"} {
-		_, err := shownFind(t, dir, suite.Result{Failure: "n1 did not start"})
-		var ended *exit
-		require.ErrorAs(t, err, &ended)
-		require.Equal(t, reports.ExitDiffers, ended.code)
-		require.ErrorContains(t, err, says)
+	const recurs = "The violation that the search found did not recur in this run"
+	failed, here, missing := suite.Result{Failure: "n1 did not start"}, t.TempDir(), filepath.Join(t.TempDir(), "missing")
+	for name, c := range map[string]struct {
+		dir        string
+		again      suite.Result
+		said, says string // printed, and of the error
+	}{
+		"the repetition fails":        {here, failed, "", ""},
+		"the disk is full":            {missing, failed, "", "no such file or directory"},
+		"it does not recur":           {here, verdict(history.Holds, history.Holds)(suite.Job{}, 0), recurs, ""},
+		"the repetition is undecided": {here, verdict(history.Holds, history.Inconclusive)(suite.Job{}, 0), recurs, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said, err := shownFind(t, c.dir, c.again)
+			requireExit(t, reports.ExitDiffers, err)
+			require.ErrorContains(t, err, c.says)
+			require.Contains(t, said, c.said)
+		})
 	}
 }
 
@@ -112,21 +97,8 @@ func TestExplore_ScheduleUndecided_IsInconclusive(t *testing.T) {
 	err := p.concludeSearch(t.Context(), x, explore.Tally{Schedules: 2, Undecided: "unknown: porcupine did not finish",
 		Verdicts: map[string]map[string]int{checker.MutualExclusion: {history.Holds: 1, history.Inconclusive: 1}}},
 		reports.Run{})
-	var ended *exit
-	require.ErrorAs(t, err, &ended)
-	require.Equal(t, reports.ExitInconclusive, ended.code)
+	requireExit(t, reports.ExitInconclusive, err)
 	require.Contains(t, out.String(), "a schedule could not be judged: unknown: porcupine did")
-}
-
-// In real time a find need not recur, but it counts.
-func TestExplore_FindDoesNotRecur_StillExitsAsViolated(t *testing.T) {
-	for _, again := range []string{history.Holds, history.Inconclusive} {
-		said, err := shownFind(t, t.TempDir(), verdict(history.Holds, again)(suite.Job{}, 0))
-		var ended *exit
-		require.ErrorAs(t, err, &ended, said)
-		require.Equal(t, reports.ExitDiffers, ended.code)
-		require.Contains(t, said, "The violation that the search found did not recur in this run")
-	}
 }
 
 // A find that the reference does not survive either, or that has the cause of another, has no account of its own.

@@ -51,11 +51,22 @@ func fake(trial func(suite.Job, int) suite.Result) *program {
 	}
 }
 
-func (p *program) try(args ...string) ran {
+func (p *program) try(args ...string) ran { return p.tryWith(context.Background(), "", args...) }
+
+// tryWith runs a command with a context and a standard input.
+func (p *program) tryWith(ctx context.Context, in string, args ...string) ran {
 	var out, err strings.Builder
-	p.in, p.out, p.err = strings.NewReader(""), &out, &err
-	code := p.main(context.Background(), append([]string{}, args...)) // without any, not the test binary's own
+	p.in, p.out, p.err = strings.NewReader(in), &out, &err
+	code := p.main(ctx, append([]string{}, args...)) // without any, not the test binary's own
 	return ran{code, out.String(), err.String()}
+}
+
+// requireExit requires an error with an exit code.
+func requireExit(t *testing.T, code int, err error) {
+	t.Helper()
+	var ended *exit
+	require.ErrorAs(t, err, &ended)
+	require.Equal(t, code, ended.code, err)
 }
 
 // An early interrupt is not a failure of the harness.
@@ -67,9 +78,7 @@ func TestRun_InterruptedBeforeFirstTrial_IsInconclusive(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	out := filepath.Join(t.TempDir(), "out")
-	var said strings.Builder
-	p.in, p.out, p.err = strings.NewReader(""), &said, &said
-	require.Equal(t, reports.ExitInconclusive, p.main(ctx, []string{"run", "flushall", "--out", out}), said.String())
+	require.Equal(t, reports.ExitInconclusive, p.tryWith(ctx, "", "run", "flushall", "--out", out).code)
 	report, err := reports.Read(out)
 	require.NoError(t, err)
 	require.True(t, report.Interrupted)
@@ -95,7 +104,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, help, list, merge, run, serve, show, " +
 			"test, validate"},
 		{[]string{"hlep"}, `did you mean "help"?`},
-		{[]string{"help", "rnu"}, `there is no command "rnu": did you mean "run"?`},
+		{[]string{"help", "tset"}, `there is no command "tset": did you mean "test"?`},
 		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean \"--trials\"?"},
 		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean \"--version\"?"},
 		{[]string{"run", "--trials", "many"}, "--trials many: want a whole number"},
@@ -107,7 +116,6 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--out", ""}, "--out is empty"},
 		{[]string{"run", "flushall", "--out", "main_test.go/out"}, "--out cannot make the output folder: mkdir main_test.go"},
 		{[]string{"run", "flushall", "--out", "main_test.go"}, "main_test.go: not a directory"},
-		{[]string{"run", "--nodes", "0"}, "--nodes 0: give 1, 3 or 5"},
 		{[]string{"run", "--nodes", "2"}, "--nodes 2: give 1, 3 or 5"},
 		{[]string{"run", "--verbose=maybe"}, "--verbose maybe: want true or false"},
 		{[]string{"run", "--worker", " "}, "--worker: it names no program: 'python3 my_lock.py' is right"},
@@ -137,6 +145,18 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"check", "missing.jsonl"}, "cannot read the history missing.jsonl: no such file or directory"},
 		{[]string{"list", "x"}, `unexpected argument "x"`},
 		{[]string{"doctor", "dokcer"}, `there is no cluster "dokcer": did you mean "docker"?`},
+		{[]string{"explore", "--lock", "single", "--exhaust"}, "--exhaust runs schedules on three nodes, but --lock single " +
+			"uses one"},
+		{[]string{"explore", "--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and " +
+			"--worker runs in real time"},
+		{[]string{"explore", "--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
+		{[]string{"explore", "--break", "memmory"}, `--break memmory: there is no such assumption`},
+		{[]string{"explore", "--property", "mutual"}, `there is no such property: did you mean "mutual-exclusion"?`},
+		{[]string{"explore", "--for", "0"}, "--for 0 without --schedules would never end"},
+		{[]string{"explore", "--enough", "-1"}, "must not be negative"},
+		{[]string{"explore", "--exhaust", "--seed", "3"},
+			"--exhaust runs every schedule of its scope: give it without --schedules and --seed"},
+		{[]string{"explore", "flushall"}, `explore: unexpected argument "flushall": want no arguments`},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

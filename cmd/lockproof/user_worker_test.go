@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,32 +43,33 @@ func TestPreflight(t *testing.T) {
 				return
 			}
 			require.EqualError(t, err, c.err)
-			var ended *exit
-			require.ErrorAs(t, err, &ended)
-			require.Equal(t, exitUsage, ended.code)
+			requireExit(t, exitUsage, err)
 		})
 	}
 }
 
 // A worker declares no names of keys by its lease, as a lock in Go does.
 func TestPreflight_OneKeyForAll_OnOneServer_IsNoted(t *testing.T) {
-	const name = "a lock with one key"
-	locks.Register(locks.Kind{Name: name, Program: true, External: true})
-	p := fake(nil)
-	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
-		return []suite.Result{{Events: []history.Event{
-			{Op: history.OpAcquire, Type: history.TypeInvoke, Key: "k1"},
-			{Type: history.TypeReply, Process: "c1>n1",
-				Command: &history.Command{Key: "lock", Effect: history.EffectSet, Done: true}},
-			{Op: history.OpAcquire, Type: history.TypeOK, Key: "k1", Validity: 1},
-		}}}, nil
+	for key, notices := range map[string]int{"lock": 2, "lock:k1": 1} {
+		locks.Register(locks.Kind{Name: key, Program: true, External: true})
+		p := fake(nil)
+		p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
+			set := history.Event{Type: history.TypeReply, Process: "c1>n1",
+				Command: &history.Command{Key: key, Effect: history.EffectSet, Done: true}}
+			return []suite.Result{{Events: []history.Event{{Op: history.OpAcquire, Type: history.TypeInvoke, Key: "k1"},
+				set, set, {Type: history.TypeReply, Process: "c1>store"},
+				{Op: history.OpAcquire, Type: history.TypeOK, Key: "k1", Validity: 1}}}}, nil
+		}
+		require.NoError(t, p.preflight(context.Background(), suite.Options{Cluster: suite.Local, Lock: key}))
+		kind, err := locks.Find(key)
+		require.NoError(t, err)
+		require.Len(t, kind.Notices, notices)
+		if notices == 2 {
+			require.Contains(t, kind.Notices[0], `it sets ["lock"], which does not contain the caller's key`)
+		}
+		require.Equal(t, "it uses only n1 of 5 servers: if it never uses the others, run it with --nodes 1",
+			kind.Notices[notices-1])
 	}
-	require.NoError(t, p.preflight(context.Background(), suite.Options{Cluster: suite.Local, Lock: name}))
-	kind, err := locks.Find(name)
-	require.NoError(t, err)
-	require.Len(t, kind.Notices, 2)
-	require.Contains(t, kind.Notices[0], `it sets ["lock"], which does not contain the caller's key`)
-	require.Equal(t, "it uses only n1 of 5 servers: if it never uses the others, run it with --nodes 1", kind.Notices[1])
 }
 
 // The lock is not to blame: nothing was decided.
@@ -80,18 +80,15 @@ func TestPreflight_Interrupted_ExitsAsInconclusive(t *testing.T) {
 		stop()
 		return []suite.Result{{Failure: "worker c1 ended with signal: killed"}}, nil
 	}
-	var ended *exit
-	require.ErrorAs(t, p.preflight(ctx, suite.Options{Cluster: suite.Local, Lock: "single"}), &ended)
-	require.Equal(t, 4, ended.code)
-	require.EqualError(t, ended, "interrupted before the first row")
+	err := p.preflight(ctx, suite.Options{Cluster: suite.Local, Lock: "single"})
+	requireExit(t, reports.ExitInconclusive, err)
+	require.EqualError(t, err, "interrupted before the first row")
 }
 
 func TestWorkerCheck_Interrupted_IsInconclusive(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	var said strings.Builder
-	p := fake(expected)
-	p.in, p.out, p.err = strings.NewReader(""), &said, &said
-	require.Equal(t, reports.ExitInconclusive, p.main(ctx, []string{"worker-check", "sleep 100"}), said.String())
-	require.Contains(t, said.String(), "interrupted: the worker was not checked to the end")
+	got := fake(expected).tryWith(ctx, "", "worker-check", "sleep 100")
+	require.Equal(t, reports.ExitInconclusive, got.code, got.out)
+	require.Contains(t, got.out+got.err, "interrupted: the worker was not checked to the end")
 }
