@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -208,11 +207,9 @@ func testInputs(t *testing.T, bin string) {
 func testFiles(t *testing.T, bin string) {
 	r := newRunner(t, map[string]string{"names": "./locks/*.yaml"})
 	r.bin = bin
-	data, err := os.ReadFile("../../scenarios/flushall.yaml")
-	require.NoError(t, err)
 	require.NoError(t, os.Mkdir(filepath.Join(r.work, "locks"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(r.work, "locks", "ours.yaml"),
-		bytes.Replace(data, []byte("name: flushall"), []byte("name: ours"), 1), 0o644))
+		[]byte(strings.Replace(read(t, "../../scenarios/flushall.yaml"), "name: flushall", "name: ours", 1)), 0o644))
 	require.Zero(t, r.run(t), r.log)
 	require.Contains(t, r.summary, "\nours      ✗ mutual-exclusion")
 }

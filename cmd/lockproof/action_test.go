@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -49,10 +48,9 @@ type actionStep struct {
 // strictly reads a YAML file, and refuses unknown keys.
 func strictly(t *testing.T, path string, v any) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NoError(t, yaml.UnmarshalWithOptions(data, v, yaml.Strict()), path)
-	return string(data)
+	data := read(t, path)
+	require.NoError(t, yaml.UnmarshalWithOptions([]byte(data), v, yaml.Strict()), path)
+	return data
 }
 
 func readAction(t *testing.T) (a action, text string) {

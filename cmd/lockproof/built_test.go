@@ -55,6 +55,14 @@ func build(t *testing.T) string {
 	return binary
 }
 
+// read returns a file's contents.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
 // started is a running program with its output.
 type started struct {
 	*exec.Cmd

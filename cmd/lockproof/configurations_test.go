@@ -28,9 +28,7 @@ import (
 func TestConfigurations(t *testing.T) {
 	root, err := filepath.Abs("testdata/configurations")
 	require.NoError(t, err)
-	data, err := os.ReadFile(root + ".txt")
-	require.NoError(t, err)
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(read(t, root+".txt")) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -78,12 +76,7 @@ func answerOf(t *testing.T, flags []string) (verdicts string, exit int) {
 	require.Empty(t, got.err)
 	text, _, _ := strings.Cut(got.out, "\nWritten to ")
 	require.LessOrEqual(t, strings.Count(text, "\n")+1, 15, "an operator reads the answer once:\n%s", got.out)
-	data, err := os.ReadFile(filepath.Join(out, reports.ValidationFile))
-	require.NoError(t, err)
-	var answer struct {
-		Rows, Takeovers []struct{ Verdict string }
-	}
-	require.NoError(t, json.Unmarshal(data, &answer))
+	answer := answerIn(t, out)
 	var letters []string
 	for _, r := range answer.Rows {
 		letters = append(letters, r.Verdict[:1])
@@ -95,6 +88,18 @@ func answerOf(t *testing.T, flags []string) (verdicts string, exit int) {
 		letters = append(letters, r.Verdict[:1])
 	}
 	return strings.Join(letters, " "), got.code
+}
+
+// answer is a part of a validation's file.
+type answer struct {
+	ExitCode        int `json:"exit_code"`
+	Rows, Takeovers []struct{ Crash, Verdict string }
+}
+
+func answerIn(t *testing.T, out string) (a answer) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(read(t, filepath.Join(out, reports.ValidationFile))), &a))
+	return a
 }
 
 // predicted replaces the trials of crashes by prediction, which validate's own tests check against real trials.

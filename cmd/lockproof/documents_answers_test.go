@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -21,12 +20,9 @@ var (
 func TestTheDocumentsShowTheAnswersOfTheExamples(t *testing.T) {
 	shown := 0
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		for _, block := range answerBlock.FindAllStringSubmatch(string(text), -1) {
-			answer, err := os.ReadFile(filepath.Join("../../examples/locktest/answers/testdata", block[2]+".txt"))
-			require.NoError(t, err, page)
-			require.Regexp(t, words(block[1]), words(string(answer)), page)
+		for _, block := range answerBlock.FindAllStringSubmatch(read(t, page), -1) {
+			answer := read(t, filepath.Join("../../examples/locktest/answers/testdata", block[2]+".txt"))
+			require.Regexp(t, words(block[1]), words(answer), page)
 			shown++
 		}
 	}
@@ -51,22 +47,18 @@ var (
 
 // TestTheTableOfWhatToExpect_IsThatOfTheExamples compares docs/expect.md with the same answers.
 func TestTheTableOfWhatToExpect_IsThatOfTheExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/expect.md")
-	require.NoError(t, err)
-	rows := expectRow.FindAllStringSubmatch(string(page), -1)
+	rows := expectRow.FindAllStringSubmatch(read(t, "../../docs/expect.md"), -1)
 	require.Len(t, rows, 5)
 	for _, row := range rows {
-		code, err := os.ReadFile("../../examples/locktest/answers/" + row[1])
-		require.NoError(t, err)
-		name := regexp.MustCompile(`func (Test\w+)`).FindStringSubmatch(string(code))[1]
-		answer, err := os.ReadFile("../../examples/locktest/answers/testdata/" + name + ".txt")
-		require.NoError(t, err)
+		code := read(t, "../../examples/locktest/answers/"+row[1])
+		name := regexp.MustCompile(`func (Test\w+)`).FindStringSubmatch(code)[1]
+		answer := read(t, "../../examples/locktest/answers/testdata/"+name+".txt")
 		count := func(kind, text string) string {
 			return regexp.MustCompile(`(?m)^  ` + kind + ` +(\d+)`).FindStringSubmatch(text)[1]
 		}
-		require.Equal(t, count("holds", string(answer)), row[2], name)
-		require.Equal(t, count("limit", string(answer)), row[4], name)
-		bugs, _, _ := strings.Cut(string(answer)[strings.Index(string(answer), "\n  bug"):], "\n  limit")
+		require.Equal(t, count("holds", answer), row[2], name)
+		require.Equal(t, count("limit", answer), row[4], name)
+		bugs, _, _ := strings.Cut(answer[strings.Index(answer, "\n  bug"):], "\n  limit")
 		named := inCode.FindAllStringSubmatch(row[3], -1)
 		for _, bug := range named {
 			require.Regexp(t, `[\s]`+bug[1]+`[,\s]`, bugs, name)
@@ -77,6 +69,6 @@ func TestTheTableOfWhatToExpect_IsThatOfTheExamples(t *testing.T) {
 		}
 		others, err := strconv.Atoi(more)
 		require.NoError(t, err)
-		require.Equal(t, count("bug", string(answer)), strconv.Itoa(len(named)+others), name)
+		require.Equal(t, count("bug", answer), strconv.Itoa(len(named)+others), name)
 	}
 }

@@ -48,8 +48,7 @@ func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
 
 // checkDocument returns the number of the document's commands.
 func checkDocument(t *testing.T, path, binary string) (commands int) {
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
+	rest := read(t, path)
 	shown, err := filepath.Abs("testdata/configurations") // documents may show them
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
@@ -58,7 +57,6 @@ func checkDocument(t *testing.T, path, binary string) (commands int) {
 	require.NoError(t, os.Mkdir("bin", 0o755))
 	require.NoError(t, os.Symlink(binary, "bin/lockproof"))
 	var out strings.Builder
-	rest := string(data)
 	for {
 		at := regexp.MustCompile("(?m)^```console.*\n").FindStringIndex(rest)
 		if at == nil {

@@ -52,13 +52,9 @@ func engineJobs(t *testing.T) map[string][]string {
 			} `yaml:"template"`
 		} `yaml:"spec"`
 	}
-	text, err := os.ReadFile("../../docs/ci/kubernetes.yaml")
-	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(text, &kubernetes))
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "../../docs/ci/kubernetes.yaml")), &kubernetes))
 	var batch struct{ ContainerProperties struct{ Command []string } }
-	text, err = os.ReadFile("../../docs/ci/aws-batch-definition.json")
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &batch))
+	require.NoError(t, json.Unmarshal([]byte(read(t, "../../docs/ci/aws-batch-definition.json")), &batch))
 	return map[string][]string{"JOB_COMPLETION_INDEX": kubernetes.Spec.Template.Spec.Containers[0].Args,
 		"AWS_BATCH_JOB_ARRAY_INDEX": batch.ContainerProperties.Command}
 }
@@ -70,9 +66,7 @@ func TestEngineJobs_CommandsExist(t *testing.T) {
 	}
 	for file, size := range map[string]string{"kubernetes.yaml": "completions: 100 ",
 		"aws-batch-job.json": `{"size": 100}`} {
-		text, err := os.ReadFile(filepath.Join("../../docs/ci", file))
-		require.NoError(t, err)
-		require.Contains(t, string(text), size, "as many jobs as slices")
+		require.Contains(t, read(t, filepath.Join("../../docs/ci", file)), size, "as many jobs as slices")
 	}
 }
 

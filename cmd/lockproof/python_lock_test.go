@@ -62,9 +62,7 @@ func TestAPythonLock_Explored(t *testing.T) {
 	dir := t.TempDir()
 	for to, from := range map[string]string{"lockproof_worker.py": "../../tools/kits/python/lockproof_worker.py",
 		"lock.py": "testdata/plain_delete.py"} {
-		text, err := os.ReadFile(from)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, to), text, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, to), []byte(read(t, from)), 0o644))
 	}
 	lockproof, worker := inFolder(t, dir), "/usr/bin/python3 lock.py"
 	said, code := lockproof("explore", "--worker", worker, "--property", "mutual-exclusion", "--enough", "1",

@@ -34,9 +34,7 @@ func pages(t *testing.T) []string {
 // A page begins with its audience, and ends with the next page.
 func TestPages_NameAudienceAndNextPage(t *testing.T) {
 	for _, path := range pages(t)[1:] {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		paragraphs := strings.Split(strings.TrimSpace(string(data)), "\n\n")
+		paragraphs := strings.Split(strings.TrimSpace(read(t, path)), "\n\n")
 		require.Greater(t, len(paragraphs), 2, path)
 		assert.Regexp(t, `\b[Ff]or (a|an|any|the|who|people|users|contributors|teachers)`, paragraphs[1],
 			"%s: whom it is for", path)
@@ -46,9 +44,7 @@ func TestPages_NameAudienceAndNextPage(t *testing.T) {
 
 func TestPages_LinksResolve(t *testing.T) {
 	for _, path := range append(pages(t), "../../CONTRIBUTING.md", "../../ARCHITECTURE.md") {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for _, m := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(data), ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(read(t, path), ""), -1) {
 			target, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(target, "://") {
 				continue
@@ -67,9 +63,7 @@ func TestPages_LinksResolve(t *testing.T) {
 
 // anchors are GitHub's anchors of a page's headings.
 func anchors(t *testing.T, path string) (all []string) {
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	for _, m := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(data), ""), -1) {
+	for _, m := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(read(t, path), ""), -1) {
 		all = append(all, strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
 	}
 	return all

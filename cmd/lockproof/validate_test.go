@@ -12,8 +12,6 @@ import (
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
-	"example.org/lockproof/reports"
-	"example.org/lockproof/validate"
 )
 
 func TestValidateUsageErrors(t *testing.T) {
@@ -83,14 +81,7 @@ func TestValidateExitCodes(t *testing.T) {
 				"--ttl", "5s", "--crash", "power-loss", "--trials", "2", "--out", out)
 			require.Equal(t, tt.want, got.code, got.err)
 			require.Contains(t, got.out, tt.says)
-			data, err := os.ReadFile(filepath.Join(out, reports.ValidationFile))
-			require.NoError(t, err)
-			var answer struct {
-				Verdict  validate.Verdict `json:"verdict"`
-				ExitCode int              `json:"exit_code"`
-				Rows     []struct{ Crash, Verdict string }
-			}
-			require.NoError(t, json.Unmarshal(data, &answer))
+			answer := answerIn(t, out)
 			require.Equal(t, tt.want, answer.ExitCode)
 			require.Equal(t, "power-loss", answer.Rows[0].Crash)
 		})
@@ -207,10 +198,8 @@ func TestValidate_StandardInput_FormatIsRecognised(t *testing.T) {
 	} {
 		p := fake(expected)
 		p.suite = predicted
-		var out, err strings.Builder
-		p.in, p.out, p.err = strings.NewReader(text), &out, &err
-		require.Equal(t, want, p.main(t.Context(), []string{"validate", "-", "--trials", "1"}), "%s\n%s\n%s", text,
-			out.String(), err.String())
+		got := p.tryWith(t.Context(), text, "validate", "-", "--trials", "1")
+		require.Equal(t, want, got.code, "%s\n%s\n%s", text, got.out, got.err)
 	}
 }
 
@@ -253,9 +242,7 @@ func TestValidate_PrintsNoSecret(t *testing.T) {
 			told, err := filepath.Glob("out/*.*")
 			require.NoError(t, err)
 			for _, file := range told {
-				data, err := os.ReadFile(file)
-				require.NoError(t, err)
-				require.NotContains(t, string(data), "hunter22", file)
+				require.NotContains(t, read(t, file), "hunter22", file)
 			}
 		})
 	}

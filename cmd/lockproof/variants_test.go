@@ -16,16 +16,12 @@ import (
 // line at the mark, "~old => new" replaces, "+crlf" and "+bom" change the bytes. Flags name files in folders.
 func TestVariants(t *testing.T) {
 	plain := map[string]string{}
-	data, err := os.ReadFile("testdata/deployments/plain.txt")
-	require.NoError(t, err)
-	for _, p := range strings.Split("\n"+string(data), "\n@@ ")[1:] {
+	for _, p := range strings.Split("\n"+read(t, "testdata/deployments/plain.txt"), "\n@@ ")[1:] {
 		name, text, _ := strings.Cut(p, "\n")
 		plain[name] = text + "\n"
 	}
 	for _, form := range []string{"compose", "kubernetes", "systemd", "engine", "settings"} {
-		data, err := os.ReadFile("testdata/deployments/" + form + ".txt")
-		require.NoError(t, err)
-		all := strings.Split("\n"+string(data), "\n== ")[1:]
+		all := strings.Split("\n"+read(t, "testdata/deployments/"+form+".txt"), "\n== ")[1:]
 		require.Greater(t, len(all), 20)
 		for _, c := range all {
 			head, body, _ := strings.Cut(strings.TrimSuffix(c, "\n"), "\n")
