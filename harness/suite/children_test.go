@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,29 +32,6 @@ func jobsOf(t *testing.T, o Options, names ...string) []Job {
 	jobs, err := o.Jobs(list)
 	require.NoError(t, err)
 	return jobs
-}
-
-// Also from a child, and without a folder for histories.
-func TestOptionsEvents_ReturnsEventsWithTheTrial(t *testing.T) {
-	o := Options{Cluster: Virtual, Trials: 1, Seed: 3}
-	jobs := jobsOf(t, o, "flushall", "clock-jump-forward")
-	for _, trial := range runInChildren(t, 0, jobs, o) {
-		require.Nil(t, trial.Events, "nobody asked")
-	}
-	o.Events = true
-	here, err := Run(context.Background(), jobs, o, func(Result) {})
-	require.NoError(t, err)
-	there := runInChildren(t, 0, jobs, o)
-	require.Len(t, there, len(here))
-	for i := range here {
-		require.Equal(t, history.TypeHeader, here[i].Events[0].Type)
-		require.Equal(t, history.TypeEnd, here[i].Events[len(here[i].Events)-1].Type)
-		want, err := json.Marshal(here[i].Events)
-		require.NoError(t, err)
-		got, err := json.Marshal(there[i].Events)
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(got))
-	}
 }
 
 // The rows before and after it are judged.

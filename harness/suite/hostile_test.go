@@ -2,13 +2,11 @@ package suite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"time"
 
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
 
@@ -70,12 +68,6 @@ func init() {
 		}
 		locks.Register(k)
 	}
-	refusing := reference
-	refusing.Name, refusing.Doc = "refuses", "a lock that no options please"
-	refusing.New = func(locks.Env) (locks.Lock, error) {
-		return nil, &locks.Error{Reason: history.ReasonRefused, Err: errors.New("a TTL of a second is too short for me")}
-	}
-	locks.Register(refusing)
 }
 
 // hostile does its act once and then behaves as the reference.

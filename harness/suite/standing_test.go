@@ -13,7 +13,6 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/locks/builtin"
-	"example.org/lockproof/scenarios"
 )
 
 func result(property, verdict, reason string) checker.Result {
@@ -125,8 +124,7 @@ func TestJudgements_TrialDidNotRun_AreEmpty(t *testing.T) {
 
 // The reference runs in virtual time only. For other rows, the expectation is its verdict.
 func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
-	chosen, err := scenarios.Select([]string{"aof-always-rewrite"})
-	require.NoError(t, err)
+	chosen := load(t, "aof-always-rewrite")
 	pool := newPool(Options{}, func(context.Context, task) Result {
 		t.Error("there is nothing to run")
 		return Result{}
@@ -134,7 +132,7 @@ func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 	for expected, want := range map[string]Standing{history.Violated: LimitOfClass, history.Holds: Differs, "": Differs} {
 		trial := Result{Lock: "single", AllowBetter: true, Expect: map[string]string{checker.MutualExclusion: expected},
 			Results: []checker.Result{result(checker.MutualExclusion, history.Violated, "")}}
-		row := Job{Scenario: chosen[0], Variant: chosen[0].OneNode(), AllowBetter: true}
+		row := Job{Scenario: chosen, Variant: chosen.OneNode(), AllowBetter: true}
 		trial.compareWithClass(row, func(j Job) Result { return pool.reference(t.Context(), j, 1) })
 		requireStanding(t, trial, want, "")
 	}
@@ -143,10 +141,9 @@ func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 // A lock that renews its leases may let another client in where its reference goes on renewing. The lock without
 // renewals then shows whether any lock could keep the property.
 func TestReference_RenewalsPreventSituation_UsesLockWithoutThem(t *testing.T) {
-	chosen, err := scenarios.Select([]string{"delayed-write"})
-	require.NoError(t, err)
-	row := Job{Scenario: chosen[0], AllowBetter: true}
-	under := Result{Lock: builtin.Renewing, AllowBetter: true, Expect: chosen[0].Expect,
+	chosen := load(t, "delayed-write")
+	row := Job{Scenario: chosen, AllowBetter: true}
+	under := Result{Lock: builtin.Renewing, AllowBetter: true, Expect: chosen.Expect,
 		Results: []checker.Result{result(checker.ProtectedData, history.Violated, "")}}
 	for verdict, want := range map[string]Standing{history.Violated: LimitOfClass, history.Holds: Differs} {
 		trial := under
@@ -163,13 +160,12 @@ func TestReference_RenewalsPreventSituation_UsesLockWithoutThem(t *testing.T) {
 
 // A counter that was lost keeps writes out, also those of the rightful holder.
 func TestRemedies_FencingTokens_OnlyIfTheyStayInOrder(t *testing.T) {
-	chosen, err := scenarios.Select([]string{"pause-after-check"})
-	require.NoError(t, err)
+	chosen := load(t, "pause-after-check")
 	violated := []string{checker.MutualExclusion, checker.ProtectedData}
 	for verdict, want := range map[string][]string{
 		history.Holds: {"a fencing token that the store checks"}, history.Violated: nil, history.Inconclusive: nil,
 	} {
-		found := remedies(Job{Scenario: chosen[0], Lock: locks.Reference}, violated, func(j Job) Result {
+		found := remedies(Job{Scenario: chosen, Lock: locks.Reference}, violated, func(j Job) Result {
 			if j.Lock != locks.Fenced {
 				return Result{}
 			}
@@ -182,12 +178,11 @@ func TestRemedies_FencingTokens_OnlyIfTheyStayInOrder(t *testing.T) {
 
 // What breaks another property is no remedy.
 func TestRemedies_AnotherPropertyBreaks_NoRemedy(t *testing.T) {
-	chosen, err := scenarios.Select([]string{"restart-without-persistence"})
-	require.NoError(t, err)
+	chosen := load(t, "restart-without-persistence")
 	for verdict, want := range map[string][]string{
 		history.Holds: {"persistence (appendfsync always)"}, history.Violated: nil,
 	} {
-		found := remedies(Job{Scenario: chosen[0], Lock: locks.Reference}, []string{checker.MutualExclusion},
+		found := remedies(Job{Scenario: chosen, Lock: locks.Reference}, []string{checker.MutualExclusion},
 			func(Job) Result {
 				return Result{Results: []checker.Result{result(checker.MutualExclusion, history.Holds, ""),
 					result(checker.DeadlockFreedom, verdict, "")}}
@@ -203,8 +198,7 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 	contradicted.Cause = checker.Contradicted
 	holds, expect := result(checker.MutualExclusion, history.Holds, ""),
 		map[string]string{checker.MutualExclusion: history.Holds}
-	chosen, err := scenarios.Select([]string{"drift-within-margin"})
-	require.NoError(t, err)
+	chosen := load(t, "drift-within-margin")
 	for name, c := range map[string]struct {
 		lock            string
 		here, reference checker.Result
@@ -217,7 +211,7 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			trial := Result{Lock: c.lock, AllowBetter: true, Expect: expect, Results: []checker.Result{c.here}}
-			trial.compareWithClass(Job{Scenario: chosen[0], AllowBetter: true}, func(Job) Result {
+			trial.compareWithClass(Job{Scenario: chosen, AllowBetter: true}, func(Job) Result {
 				return Result{Expect: expect, Results: []checker.Result{c.reference}}
 			})
 			standing, why := trial.Standing()
@@ -308,23 +302,6 @@ func TestExpiresEarly(t *testing.T) {
 		err := expiresEarly(c.events)
 		require.Equal(t, c.early, errors.Is(err, ErrExpiresEarly), "%s: %v", name, err)
 	}
-}
-
-func TestUnlikeOthers_NamesKeysWithoutTheCallersKey(t *testing.T) {
-	set := func(key string) history.Event {
-		return history.Event{Type: history.TypeReply, Process: "c1>n1",
-			Command: &history.Command{Name: "SET", Key: key, Effect: history.EffectSet, Done: true}}
-	}
-	asked := history.Event{Op: history.OpAcquire, Type: history.TypeInvoke, Key: "k1"}
-	require.Equal(t, []string{"lock"}, unlikeOthers([]history.Event{asked, set("lock"), set("lock")}))
-	require.Empty(t, unlikeOthers([]history.Event{asked, set("lock"), set("lock:k1")}))
-}
-
-// A worker may have forgotten to declare that it uses one server.
-func TestUsedServers_NamesThoseThatReplied_WithoutTheStore(t *testing.T) {
-	reply := func(link string) history.Event { return history.Event{Type: history.TypeReply, Process: link} }
-	require.Equal(t, []string{"n1", "n3"}, usedServers([]history.Event{{Op: history.OpAcquire, Process: "c1"},
-		reply("c1>n3"), reply("c1>store"), reply("c1>n1"), reply("c1>n3")}))
 }
 
 // On real servers no experiment names the cause: the facts are what is known of it.
