@@ -66,7 +66,8 @@ var declarations = []claim{
 		rows{"flushall"}, nil},
 	{"a setup that the lock refuses is skipped", "refuses",
 		with(refusing, safety, on("half-is-not-majority", "healthy-contention")), nil,
-		says{"--- SKIP: TestVictims/refuses/half-is-not-majority", "--- PASS: TestVictims/refuses/healthy-contention"}},
+		says{"--- SKIP: TestVictims/refuses/half-is-not-majority", "refuses this setup: the lock refuses this setup",
+			"--- PASS: TestVictims/refuses/healthy-contention"}},
 	{"servers with a later command are chosen", "by-delex-on-8.4",
 		with(releasingByDelex, expiring, on("release-by-plain-del"), locktest.OnServer("redis-8.4")), nil,
 		says{"--- PASS: TestVictims/by-delex-on-8.4/release-by-plain-del"}},
@@ -104,6 +105,8 @@ var preflights = []claim{
 		says{"gave neither a lock nor an error"}},
 	{"the lock always panics", "always-panics", with(acquiring(func() error { panic("always") })), noRow,
 		says{"the lock fails without faults"}},
+	{"the lock spins", "spins", with(acquiring(spin), locktest.ProgressTimeout(time.Second)), noRow,
+		says{"no progress in 1s of real time"}},
 	{"a lease that should say its validity does not", "untold", with(majority, locktest.Believes(locktest.ByLease)), noRow,
 		says{"the lease has neither Validity nor Until"}},
 	{"a release never returns", "release-hangs", with(hanging(true, false), few), noRow,
@@ -215,9 +218,6 @@ var behaviours = []claim{
 	{"a function that is not modelled is no holds", "function-if-held",
 		with(ignoring(false, "FCALL", "wait", 0), expiring, on("healthy-contention")), nil,
 		says{"FCALL is not modelled by the virtual cluster: use the local one", "undecided 1"}},
-	{"a lock that spins fails its row only", "spins",
-		with(spins, few, locktest.ProgressTimeout(time.Second)), rows{"restart-without-persistence"},
-		says{"no progress in 1s of real time", "--- PASS: TestVictims/spins/healthy-contention"}},
 }
 
 // Mistakes in the options of Run.

@@ -90,11 +90,6 @@ func TestNodes_Three_BadLockIsStillViolated(t *testing.T) {
 		locktest.Violated))
 }
 
-func TestBelief_NoneDeclared_IsFromReturn(t *testing.T) {
-	locktest.Run(t, majority, locktest.Scenarios("slow-acquire", "pause-in-acquire"),
-		locktest.Expect("slow-acquire", locktest.Violated), locktest.Expect("pause-in-acquire", locktest.Violated))
-}
-
 func TestTTL_Declared_NoOtherIsTried(t *testing.T) {
 	r := victim(t, "its-ttl")
 	r.failed(t, "TestVictims/its-ttl", "healthy-contention")

@@ -69,12 +69,18 @@ func (l *goodLock) Acquire(ctx context.Context, key string) (locktest.Lease, err
 
 // majority sends to one server after another and counts, without a check of the elapsed time.
 func majority(env locktest.Env) (locktest.Lock, error) {
-	return &counting{env.Clients(noRetries), env}, nil
+	return &counting{nodes: env.Clients(noRetries), env: env}, nil
+}
+
+// patient waits for the replies of all servers before it counts.
+func patient(env locktest.Env) (locktest.Lock, error) {
+	return &counting{nodes: env.Clients(), env: env, patient: true}, nil
 }
 
 type counting struct {
-	nodes []*redis.Client
-	env   locktest.Env
+	nodes   []*redis.Client
+	env     locktest.Env
+	patient bool
 }
 
 func (l *counting) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
@@ -95,12 +101,12 @@ func (l *counting) Acquire(ctx context.Context, key string) (locktest.Lease, err
 		if <-answers {
 			yes++
 		}
-		if yes > len(l.nodes)/2 {
-			return lease, nil
-		}
-		if n+1-yes > len(l.nodes)/2 {
+		if !l.patient && max(yes, n+1-yes) > len(l.nodes)/2 {
 			break
 		}
+	}
+	if yes > len(l.nodes)/2 {
+		return lease, nil
 	}
 	_ = lease.Release(context.WithoutCancel(ctx))
 	return nil, locktest.ErrHeld

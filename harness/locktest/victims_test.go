@@ -14,23 +14,10 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// spinning spins when an acquire by the only client fails for the first time: in restart-without-persistence, not under
-// contention.
-type spinning struct{ *counting }
-
-func (l spinning) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
-	for _, node := range l.nodes {
-		if info, err := node.Exists(ctx, "never").Result(); info != 0 || err != nil {
-			for turns := new(atomic.Int64); ; {
-				turns.Add(1)
-			}
-		}
+func spin() error {
+	for turns := new(atomic.Int64); ; {
+		turns.Add(1)
 	}
-	return l.counting.Acquire(ctx, key)
-}
-
-func spins(env locktest.Env) (locktest.Lock, error) {
-	return spinning{&counting{env.Clients(noRetries), env}}, nil
 }
 
 // unreleased is a lock whose leases end by expiry only.
