@@ -60,19 +60,22 @@ func (e *engine) sweep(ctx context.Context) (done []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	keeps := map[string]bool{} // projects of which the engine keeps a network
 	// Containers that a killed harness had just requested appear after its death.
 	for range maxPasses {
 		projects, err := e.stranded(ctx)
 		if err != nil {
 			return done, err
 		}
+		projects = slices.DeleteFunc(projects, func(name string) bool { return keeps[name] })
 		if len(projects) == 0 {
 			return done, e.forget(ctx, records)
 		}
 		var errs []error
 		for _, name := range projects {
-			lines, err := e.removeProject(ctx, name)
-			done, errs = append(done, lines...), append(errs, err)
+			removed, kept, err := e.removeProject(ctx, name)
+			done, errs = slices.Concat(done, removed, kept), append(errs, err)
+			keeps[name] = len(kept) > 0
 		}
 		if err := errors.Join(errs...); err != nil {
 			return done, err
@@ -135,12 +138,13 @@ func (e *engine) stranded(ctx context.Context) ([]string, error) {
 	return found, errors.Join(errs...)
 }
 
-// removeProject removes a project's containers, then its networks.
-func (e *engine) removeProject(ctx context.Context, name string) (done []string, err error) {
+// removeProject removes a project's containers, then its networks. It returns a line about what it removed, and one for
+// each network that the engine keeps.
+func (e *engine) removeProject(ctx context.Context, name string) (removed, kept []string, err error) {
 	belongs := filters.NewArgs(filters.Arg("label", projectLabel+"="+name), filters.Arg("label", label))
 	containers, err := e.ContainerList(ctx, container.ListOptions{All: true, Filters: belongs})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var removing errgroup.Group
 	for _, c := range containers {
@@ -149,39 +153,57 @@ func (e *engine) removeProject(ctx context.Context, name string) (done []string,
 		})
 	}
 	if err := removing.Wait(); err != nil {
-		return nil, fmt.Errorf("remove the project %s: %w", name, err)
+		return nil, nil, fmt.Errorf("remove the project %s: %w", name, err)
 	}
 	networks, err := e.NetworkList(ctx, network.ListOptions{Filters: belongs})
 	errs := []error{err}
 	for _, n := range networks {
-		errs = append(errs, e.removeNetwork(ctx, n.ID))
+		keeps, err := e.removeNetwork(ctx, n.ID, len(containers) > 0)
+		if keeps {
+			kept = append(kept, fmt.Sprintf("the Docker engine keeps the network %s, which nobody uses: it can be removed when "+
+				"the engine has been started again", n.Name))
+		}
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("remove the project %s: %w", name, err)
+		return nil, kept, fmt.Errorf("remove the project %s: %w", name, err)
 	}
-	return []string{fmt.Sprintf("removed the compose project %s: %d containers, %d networks", name, len(containers),
-		len(networks))}, nil
+	if gone := len(networks) - len(kept); len(containers)+gone > 0 {
+		removed = []string{fmt.Sprintf("removed the compose project %s: %d containers, %d networks", name, len(containers),
+			gone)}
+	}
+	return removed, kept, nil
 }
 
-// removeNetwork removes a network whose containers are gone. The engine may notice that late, or keep a removed
-// container's endpoint, under the container's name (github.com/moby/moby/issues/33156).
-func (e *engine) removeNetwork(ctx context.Context, id string) (err error) {
+// removeNetwork removes a network whose containers are gone, just now or long ago. The engine may notice that late, or
+// keep a removed container's endpoint under its name (github.com/moby/moby/issues/33156). A busy Docker 20.10 can keep
+// a network in which it lists nobody, until it is started again.
+func (e *engine) removeNetwork(ctx context.Context, id string, justNow bool) (keeps bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_ = realtime.Poll(ctx, 100*time.Millisecond, func() (bool, error) {
-		if err = unlessGone(e.NetworkRemove(ctx, id)); err == nil {
+		refusal := unlessGone(e.NetworkRemove(ctx, id))
+		if refusal == nil {
+			keeps, err = false, nil
 			return true, nil
 		}
 		// What fails from here on, the next removal says.
-		seen, _ := e.NetworkInspect(ctx, id, network.InspectOptions{})
+		seen, unseen := e.NetworkInspect(ctx, id, network.InspectOptions{})
+		if err != nil && ctx.Err() != nil {
+			return true, nil // the engine's last answer counts
+		}
+		keeps, err = cerrdefs.IsPermissionDenied(refusal) && unseen == nil && len(seen.Containers) == 0, refusal
 		for owner, endpoint := range seen.Containers {
 			if _, gone := e.ContainerInspect(ctx, owner); cerrdefs.IsNotFound(gone) {
 				_ = e.NetworkDisconnect(ctx, id, endpoint.Name, true)
 			}
 		}
-		return false, nil
+		return keeps && !justNow, nil
 	})
-	return err
+	if keeps {
+		return true, nil
+	}
+	return false, err
 }
 
 // removeImages removes this user's images without a container or a run.

@@ -89,16 +89,16 @@ func TestAcquire_ProjectStarting_WaitsForIt(t *testing.T) {
 }
 
 // The engine is one that refuses to remove a network while an endpoint is in it, and lists a removed container's
-// endpoint under a key of its own. A living container's is its user's.
+// endpoint under a key of its own, or not at all. A living container's is its user's.
 func TestRemoveNetwork_EndpointOfARemovedContainer_IsDisconnected(t *testing.T) {
 	endpoints := map[string]network.EndpointResource{"ep-1": {Name: "gone-n1"}, "ep-2": {Name: "gone-n2"}}
-	living, removed := "", false
+	living, removed, unlisted := "", false, false
 	engine := engineOf(t, func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, "/v"+oldestAPI)
 		switch {
 		case path == "/networks/net" && r.Method == http.MethodGet:
 			require.NoError(t, json.NewEncoder(w).Encode(network.Inspect{Containers: endpoints}))
-		case path == "/networks/net" && len(endpoints) > 0:
+		case path == "/networks/net" && (len(endpoints) > 0 || unlisted):
 			w.WriteHeader(http.StatusForbidden)
 			w.Write([]byte(`{"message":"network net has active endpoints"}`))
 		case path == "/networks/net":
@@ -116,14 +116,29 @@ func TestRemoveNetwork_EndpointOfARemovedContainer_IsDisconnected(t *testing.T) 
 			w.Write([]byte(`{"message":"nobody has it"}`))
 		}
 	})
-	require.NoError(t, engine.removeNetwork(t.Context(), "net"))
+	keeps, err := engine.removeNetwork(t.Context(), "net", true)
+	require.NoError(t, err)
 	require.True(t, removed)
+	require.False(t, keeps)
+
+	unlisted = true
+	keeps, err = engine.removeNetwork(t.Context(), "net", false)
+	require.NoError(t, err)
+	require.True(t, keeps, "nobody can remove it")
+	soon, stop := context.WithTimeout(t.Context(), 250*time.Millisecond)
+	defer stop()
+	started := time.Now()
+	keeps, err = engine.removeNetwork(soon, "net", true)
+	require.NoError(t, err)
+	require.True(t, keeps)
+	require.GreaterOrEqual(t, time.Since(started), 200*time.Millisecond, "the engine may still notice")
 
 	living = "abc"
 	endpoints[living] = network.EndpointResource{Name: "debugger"}
 	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer cancel()
-	require.ErrorContains(t, engine.removeNetwork(ctx, "net"), "has active endpoints")
+	_, err = engine.removeNetwork(ctx, "net", true)
+	require.ErrorContains(t, err, "has active endpoints")
 	require.Contains(t, endpoints, living)
 }
 

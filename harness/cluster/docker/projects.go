@@ -56,6 +56,7 @@ type Projects struct {
 	folder string // the project's files
 	image  string
 	host   string
+	say    io.Writer
 
 	starting sync.RWMutex // held for reading while a project starts
 
@@ -72,7 +73,7 @@ func Open(ctx context.Context, choice cluster.Choice, say io.Writer) (*Projects,
 	if err != nil {
 		return nil, err
 	}
-	p := &Projects{engine: e, choice: choice, all: map[*project]bool{}}
+	p := &Projects{engine: e, choice: choice, say: say, all: map[*project]bool{}}
 	if err := p.prepare(ctx, choice, say); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -377,7 +378,10 @@ func (q *project) compose(ctx context.Context, mounts []string, args ...string) 
 
 // remove removes the project's containers and network.
 func (q *project) remove() error {
-	_, err := q.engine.removeProject(context.Background(), q.name)
+	_, kept, err := q.engine.removeProject(context.Background(), q.name)
+	for _, line := range kept {
+		fmt.Fprintln(q.say, line)
+	}
 	for _, b := range q.containers {
 		if b.machine != nil {
 			err = errors.Join(err, b.machine.Close())
