@@ -116,6 +116,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--out", ""}, "--out is empty"},
 		{[]string{"run", "flushall", "--out", "main_test.go/out"}, "--out cannot make the output folder: mkdir main_test.go"},
 		{[]string{"run", "flushall", "--out", "main_test.go"}, "main_test.go: not a directory"},
+		{[]string{"run", "--nodes", "0"}, "--nodes 0: give 1, 3 or 5"},
 		{[]string{"run", "--nodes", "2"}, "--nodes 2: give 1, 3 or 5"},
 		{[]string{"run", "--verbose=maybe"}, "--verbose maybe: want true or false"},
 		{[]string{"run", "--worker", " "}, "--worker: it names no program: 'python3 my_lock.py' is right"},
