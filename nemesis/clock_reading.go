@@ -15,8 +15,11 @@ const (
 	// rateProbe is the duration of one rate measurement. A small requested change needs several, up to longestProbe.
 	rateProbe    = 20 * time.Millisecond
 	longestProbe = time.Second
-	// clockSamples is the number of reads for one reading of a node's clock: the fastest counts.
-	clockSamples = 3
+	// clockSamples is the least number of reads for one reading of a node's clock: the fastest counts. While none is fast
+	// enough for two readings to show a jump, more are made, for up to longestReading.
+	clockSamples   = 3
+	fastEnough     = jumpSlack / 2
+	longestReading = 100 * time.Millisecond
 	// jumpSlack and rateSlack are the tolerated errors of a measured clock: on real machines, a read takes time.
 	jumpSlack = 5 * time.Millisecond
 	rateSlack = 0.1
@@ -125,7 +128,11 @@ func (n *Nemesis) readNodeClock(ctx context.Context, node cluster.Node) (best Re
 		rate = was.Rate
 	}
 	n.mu.Unlock()
-	for i := range clockSamples {
+	first := n.cluster.Now()
+	slow := func() bool {
+		return best.Uncertainty > int64(fastEnough) && n.cluster.Now()-first < int64(longestReading)
+	}
+	for i := 0; i < clockSamples || slow(); i++ {
 		began := n.cluster.Now()
 		wall, err := node.Clock(ctx)
 		if err != nil {

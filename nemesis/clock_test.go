@@ -170,9 +170,9 @@ func (s *slowClock) Clock(context.Context) (int64, error) {
 	return int64(s.read), nil
 }
 
-// A node's clock is read three times, and the first of the fastest reads counts.
+// A node's clock is read three times, and then while all reads were slow. The first of the fastest reads counts.
 func TestClockReading_UsesQuickestSample(t *testing.T) {
-	for want, took := range map[int64][]time.Duration{1: {2, 2, 6}, 2: {4, 2, 6}, 3: {4, 6, 2}} {
+	for want, took := range map[int64][]time.Duration{1: {2, 2, 6}, 2: {4, 2, 6}, 3: {4, 6, 2}, 4: {6, 8, 6, 2}} {
 		onVirtual(t, func(t *testing.T, r *rig) {
 			node := &slowClock{Node: r.cluster.Node("n1"), take: func(i int) { r.sleep(took[i] * time.Millisecond) }}
 			best, err := r.nemesis.readNodeClock(ctx, node)
@@ -181,4 +181,14 @@ func TestClockReading_UsesQuickestSample(t *testing.T) {
 			require.Equal(t, int64(time.Millisecond), best.Uncertainty, "half of what it took")
 		})
 	}
+}
+
+func TestClockReading_EachSampleSlow_Ends(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		node := &slowClock{Node: r.cluster.Node("n1"), take: func(int) { r.sleep(20 * time.Millisecond) }}
+		best, err := r.nemesis.readNodeClock(ctx, node)
+		require.NoError(t, err)
+		require.Equal(t, int64(10*time.Millisecond), best.Uncertainty)
+		require.Equal(t, 5, node.read)
+	})
 }

@@ -200,13 +200,9 @@ func TestMessagesUnderWay_WhenOneSideEnds(t *testing.T) {
 func (r *rig) awaitUnderWay(t *testing.T, direction history.Direction, nodes ...string) {
 	t.Helper()
 	for _, n := range nodes {
-		for tries := 0; ; tries++ {
+		r.await(t, "something sets out to "+n, func() bool {
 			sent, answered := r.cluster.Link("c1", n).Count("SET")
-			if direction == history.ToNode && sent > 0 || direction == history.ToClient && answered > 0 {
-				break
-			}
-			require.Less(t, tries, 10_000, "nothing sets out to %s", n)
-			r.sleep(time.Millisecond)
-		}
+			return direction == history.ToNode && sent > 0 || direction == history.ToClient && answered > 0
+		})
 	}
 }

@@ -146,6 +146,14 @@ func (r *rig) end(t *testing.T, begun []*Active) *history.Fault {
 
 func (r *rig) sleep(d time.Duration) { _ = r.cluster.Sleep(ctx, d) }
 
+// await waits for something, for a minute at most: a busy machine is late.
+func (r *rig) await(t *testing.T, what string, happens func() bool) {
+	t.Helper()
+	for began := r.cluster.Now(); !happens(); r.sleep(time.Millisecond) {
+		require.Less(t, time.Duration(r.cluster.Now()-began), time.Minute, what)
+	}
+}
+
 func (r *rig) look(t *testing.T, node string) history.Node {
 	t.Helper()
 	seen, err := r.cluster.Node(node).Look(ctx)

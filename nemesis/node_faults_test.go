@@ -209,7 +209,7 @@ func TestPause_MeasuresDuration(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				const long = 300 * time.Millisecond
 				r.clients.do(t, "c1", loop)
-				r.sleep(100 * time.Millisecond)
+				r.await(t, "c1 begins", func() bool { return r.clients.LastEventTime("c1") > 0 })
 				began := r.cluster.Now()
 				r.apply(t, Fault{Kind: Pause, Targets: []string{target}})
 				require.Equal(t, history.PhaseBegin, r.last(t).Phase)
@@ -225,8 +225,7 @@ func TestPause_MeasuresDuration(t *testing.T) {
 				require.LessOrEqual(t, duration(t, end.Measured, "stopped for"), time.Duration(r.cluster.Now()-began))
 
 				word := r.clients.LastEventTime("c1")
-				r.sleep(200 * time.Millisecond)
-				require.Greater(t, r.clients.LastEventTime("c1"), word, "c1 goes on")
+				r.await(t, "c1 goes on", func() bool { return r.clients.LastEventTime("c1") > word })
 			})
 		})
 	}
@@ -250,8 +249,7 @@ func TestKillClient_NoFurtherEvents(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		r.hold(t, "k0") // connects
 		r.clients.do(t, "c1", loop)
-		r.sleep(200 * time.Millisecond)
-		require.NotEmpty(t, r.outcomes("c1", history.OpAcquire))
+		r.await(t, "c1 acquires", func() bool { return len(r.outcomes("c1", history.OpAcquire)) > 1 })
 		r.apply(t, Fault{Kind: Starve, Targets: []string{"c1"}})
 		r.apply(t, Fault{Kind: Kill, Targets: []string{"c1"}})
 		require.True(t, r.last(t).Effective)
