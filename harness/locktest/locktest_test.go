@@ -147,6 +147,9 @@ func TestOnRealRedis(t *testing.T) {
 	few := locktest.Scenarios("client-pause", "release-by-plain-del")
 	locktest.Run(t, onOneFor(time.Second, rand.Text, owned), safety, few, locktest.On("local"))
 	r := victim(t, "real-time")
+	for tries := 1; tries < 3 && strings.Contains(r.output, "was held up for"); tries++ { // a busy machine decides nothing
+		r = victim(t, "real-time")
+	}
 	r.failed(t, "TestVictims/real-time", "release-by-plain-del")
 	r.says(t, "--- PASS: TestVictims/real-time/client-pause")
 }

@@ -147,7 +147,12 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 	for i, trial := range trials {
 		job := jobs[i/o.Trials]
 		require.Equal(t, job.Name(), trial.Name())
-		switch standing, why := trial.Standing(); standing {
+		standing, why := trial.Standing()
+		// In real time a late client may not meet what breaks the lock; something else that is violated is a difference.
+		if standing == Differs && o.Cluster != Virtual && !slices.ContainsFunc(trial.Results, trial.unexpected) {
+			standing = Inconclusive
+		}
+		switch standing {
 		case AsExpected:
 		case Skipped:
 			t.Logf("%s: skipped: %s", trial.Name(), why)
